@@ -1,0 +1,39 @@
+# The commands of this project; `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup up demo test check bench clean
+.DEFAULT_GOAL := help
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(VENV)/.installed ## make .venv and install the project with its development tools
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+up: setup ## start the whole stack in the foreground (Ctrl-C stops it)
+	@$(BIN)/kubeloop up $(ARGS)
+
+demo: setup ## a self-checking tour of the control loops on a throw-away stack
+	@$(BIN)/kubeloop demo
+
+test: setup ## run all tests
+	@$(BIN)/python -m pytest
+
+check: setup ## lint, types and layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: setup ## measure the stack and print a table
+	@$(BIN)/python -m bench
+
+clean: ## remove the installation and the stack's state
+	rm -rf $(VENV) .kubeloop *.egg-info

@@ -1,0 +1,100 @@
+"""What differs between kinds, as one object a kind: the questions the store asks while it carries out a verb.
+
+`apiserver/resources` implements these; `apiserver/registry/store.py` calls them in Kubernetes' order. The defaults here
+are those of a plain kind with neither status nor generation (a ConfigMap). Objects arrive decoded (types right, unknown
+fields gone) and may be changed in place by `default` and `prepare_*`; `validate_*` must not change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.meta import Object
+
+NO_ERRORS: Sequence[FieldError] = ()
+
+
+class Strategy:
+    """The behaviour of one kind. Subclasses override what is theirs."""
+
+    allow_create_on_update = False  # PUT on an absent name creates it (Service, Lease, Endpoints, Role …)
+    allow_unconditional_update = True  # PUT without a resourceVersion is accepted
+    graceful_deletion = False  # pods: deletion waits for the kubelet
+    returns_object_on_delete = False  # DELETE answers with the object instead of a Status
+    orphans_by_default = False  # a raw DELETE leaves dependents (Job, ReplicationController)
+    keep_history = True  # False: the log keeps only the newest version (Lease)
+
+    def default(self, obj: Object) -> None:
+        """Fill in what the user left out. Runs on every create, update and patch, before admission."""
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Drop what a creator may not set (status), set generation 1 where the kind has one."""
+
+    def validate(self, obj: Object) -> Sequence[FieldError]:
+        """Field errors beyond metadata, in Kubernetes' order."""
+        return NO_ERRORS
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep what the main endpoint may not change (status); raise generation where the spec changed."""
+
+    def validate_update(self, new: Object, old: Object) -> Sequence[FieldError]:
+        return self.validate(new)
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep everything but status (and what metadata the kind lets its status endpoint change)."""
+        for field in [k for k in new if k not in ("status", "metadata", "kind", "apiVersion")]:
+            if field not in old:
+                del new[field]
+        new.update({k: v for k, v in old.items() if k not in ("status", "metadata", "kind", "apiVersion")})
+
+    def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
+        return NO_ERRORS
+
+    def warnings(self, obj: Object) -> Sequence[str]:
+        """Texts for Warning headers on create and update (deprecated fields and the like)."""
+        return ()
+
+    def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
+        """Why `name` is no good, in the words of apimachinery's validation; () where it is. Default: DNS subdomain."""
+        from kubeloop.apimachinery.validation import dns_subdomain_errors
+
+        return dns_subdomain_errors(name, is_prefix)
+
+    def selectable_fields(self, obj: Object) -> Mapping[str, str]:
+        """Field selector values beyond metadata.name and metadata.namespace, all as text ("spec.nodeName": "node-1")."""
+        return {}
+
+    @property
+    def selectable_field_names(self) -> frozenset[str]:
+        """The names `selectable_fields` may return: others are refused with 400."""
+        return frozenset()
+
+
+class SpecStrategy(Strategy):
+    """A kind with spec, status and generation: status only changes through /status, generation counts spec changes."""
+
+    def prepare_for_create(self, obj: Object) -> None:
+        obj.pop("status", None)
+        if (blank := self.blank_status(obj)) is not None:
+            obj["status"] = blank
+        obj["metadata"]["generation"] = 1
+
+    def blank_status(self, obj: Object) -> Any:
+        """What status a new object has; `{}` where Go writes an empty struct."""
+        return {}
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+        generation = old["metadata"].get("generation", 0)
+        if self.spec_changed(new, old):
+            generation += 1
+        if generation:
+            new["metadata"]["generation"] = generation
+
+    def spec_changed(self, new: Object, old: Object) -> bool:
+        return new.get("spec") != old.get("spec")
