@@ -1,0 +1,220 @@
+"""What metadata may say, on creation and on update, for every kind.
+
+The API server's store asks `create_errors` and `update_errors` once a write; kinds of Kubernetes' own ask in addition
+`kube_finalizer_errors` (custom resources may have short finalizers). `labels_errors`, `annotations_errors` and the
+rest serve pod templates too. Order and words are those of k8s.io/apimachinery/pkg/api/validation/objectmeta.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.meta import ReadOnlyObject, metadata
+
+NameErrors = Callable[[str, bool], Sequence[str]]  # (name, is_prefix) -> reasons
+
+MAX_ANNOTATIONS_BYTES = 256 * 1024
+MAX_FIELD_MANAGER_BYTES = 128
+MAX_SUBRESOURCE_BYTES = 256
+ORPHAN_DEPENDENTS = "orphan"
+DELETE_DEPENDENTS = "foregroundDeletion"
+STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN_DEPENDENTS, DELETE_DEPENDENTS})
+_IMMUTABLE_FIELDS = (
+    ("name", ""),
+    ("namespace", ""),
+    ("uid", ""),
+    ("creationTimestamp", None),
+    ("deletionTimestamp", None),
+    ("deletionGracePeriodSeconds", None),
+)
+
+
+def create_errors(
+    obj: ReadOnlyObject, *, namespaced: bool, name_errors: NameErrors = validation.path_segment_errors
+) -> list[FieldError]:
+    """What is wrong with the metadata of a new object, whose name has been generated already."""
+    return object_meta_errors(metadata(obj), "metadata", namespaced=namespaced, name_errors=name_errors)
+
+
+def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, path: str = "metadata") -> list[FieldError]:
+    """What is wrong with the metadata of `new` as the successor of `old`."""
+    new_meta, old_meta = metadata(new), metadata(old)
+    errors = []
+    if old_meta.get("deletionTimestamp"):
+        errors += _new_finalizer_errors(new_meta, old_meta, field.child(path, "finalizers"))
+    if not new_meta.get("resourceVersion"):
+        errors.append(field.invalid(field.child(path, "resourceVersion"), "", "must be specified for an update"))
+    if (generation := new_meta.get("generation") or 0) < (old_meta.get("generation") or 0):
+        errors.append(field.invalid(field.child(path, "generation"), generation, "must not be decremented"))
+    for name, absent in _IMMUTABLE_FIELDS:
+        errors += immutable_errors(new_meta.get(name, absent), old_meta.get(name, absent), field.child(path, name))
+    errors += labels_errors(new_meta.get("labels") or {}, field.child(path, "labels"))
+    errors += annotations_errors(new_meta.get("annotations") or {}, field.child(path, "annotations"))
+    errors += owner_references_errors(new_meta.get("ownerReferences") or [], field.child(path, "ownerReferences"))
+    errors += managed_fields_errors(new_meta.get("managedFields") or [], field.child(path, "managedFields"))
+    return errors
+
+
+def object_meta_errors(
+    meta: Mapping[str, Any], path: str, *, namespaced: bool, name_errors: NameErrors
+) -> list[FieldError]:
+    """Metadata at `path`, which must have a name (ValidateObjectMeta)."""
+    errors = []
+    if prefix := meta.get("generateName"):
+        errors += _invalid(field.child(path, "generateName"), prefix, name_errors(prefix, True))
+    if name := meta.get("name"):
+        errors += _invalid(field.child(path, "name"), name, name_errors(name, False))
+    else:
+        errors.append(field.required(field.child(path, "name"), "name or generateName is required"))
+    errors += _namespace_errors(meta.get("namespace") or "", field.child(path, "namespace"), namespaced)
+    errors += non_negative_errors(meta.get("generation") or 0, field.child(path, "generation"))
+    errors += labels_errors(meta.get("labels") or {}, field.child(path, "labels"))
+    errors += annotations_errors(meta.get("annotations") or {}, field.child(path, "annotations"))
+    errors += owner_references_errors(meta.get("ownerReferences") or [], field.child(path, "ownerReferences"))
+    errors += finalizers_errors(meta.get("finalizers") or [], field.child(path, "finalizers"))
+    errors += managed_fields_errors(meta.get("managedFields") or [], field.child(path, "managedFields"))
+    return errors
+
+
+def label_key_errors(key: str, path: str) -> list[FieldError]:
+    return _invalid(path, key, validation.qualified_name_errors(key))
+
+
+def labels_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    errors = []
+    for key, value in labels.items():
+        errors += label_key_errors(key, path)
+        errors += _invalid(path, value, validation.label_value_errors(value))
+    return errors
+
+
+def annotations_errors(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    errors = []
+    for key in annotations:
+        errors += _invalid(path, key, validation.qualified_name_errors(key.lower()))
+    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > MAX_ANNOTATIONS_BYTES:
+        errors.append(field.too_long(path, MAX_ANNOTATIONS_BYTES))
+    return errors
+
+
+def owner_references_errors(references: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors = []
+    first_controller = ""
+    for reference in references:
+        errors += _owner_reference_errors(reference, path)
+        if not reference.get("controller"):
+            continue
+        controller = f"{reference.get('kind', '')}/{reference.get('name', '')}"
+        if not first_controller:
+            first_controller = controller
+            continue
+        why = (
+            "Only one reference can have Controller set to true. "
+            f'Found "true" in references for {first_controller} and {controller}'
+        )
+        errors.append(field.invalid(path, list(references), why))
+    return errors
+
+
+def finalizers_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
+    errors = []
+    for finalizer in finalizers:
+        errors += _invalid(path, finalizer, validation.qualified_name_errors(finalizer))
+    if ORPHAN_DEPENDENTS in finalizers and DELETE_DEPENDENTS in finalizers:
+        why = f"finalizer {ORPHAN_DEPENDENTS} and {DELETE_DEPENDENTS} cannot be both set"
+        errors.append(field.invalid(path, list(finalizers), why))
+    return errors
+
+
+def kube_finalizer_errors(obj: ReadOnlyObject, path: str = "metadata.finalizers") -> list[FieldError]:
+    """The further rule of built-in kinds: a finalizer is a standard one or has a domain."""
+    return [
+        field.invalid(
+            field.index(path, i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"
+        )
+        for i, finalizer in enumerate(metadata(obj).get("finalizers") or [])
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
+    ]
+
+
+def managed_fields_errors(entries: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors = []
+    for i, entry in enumerate(entries):
+        at = field.index(path, i)
+        operation, fields_type = entry.get("operation", ""), entry.get("fieldsType", "")
+        if operation not in ("Apply", "Update"):
+            errors.append(field.invalid(field.child(at, "operation"), operation, "must be `Apply` or `Update`"))
+        if fields_type not in ("", "FieldsV1"):
+            errors.append(field.invalid(field.child(at, "fieldsType"), fields_type, "must be `FieldsV1`"))
+        errors += field_manager_errors(entry.get("manager", ""), field.child(at, "manager"))
+        if len(entry.get("subresource", "").encode()) > MAX_SUBRESOURCE_BYTES:
+            errors.append(field.too_long(field.child(at, "subresource"), MAX_SUBRESOURCE_BYTES))
+    return errors
+
+
+def field_manager_errors(manager: str, path: str) -> list[FieldError]:
+    errors = []
+    if len(manager.encode()) > MAX_FIELD_MANAGER_BYTES:
+        errors.append(field.too_long(path, MAX_FIELD_MANAGER_BYTES))
+    position = 0
+    for character in manager:
+        if not character.isprintable():
+            why = f"invalid character U+{ord(character):04X} (at position {position})"
+            errors.append(field.invalid(path, manager, why))
+        position += len(character.encode())
+    return errors
+
+
+def immutable_errors(new: Any, old: Any, path: str) -> list[FieldError]:
+    """One error where the value changed (ValidateImmutableField)."""
+    return [] if new == old else [field.invalid(path, new, validation.IMMUTABLE)]
+
+
+def non_negative_errors(value: int, path: str) -> list[FieldError]:
+    return [field.invalid(path, value, validation.MUST_BE_NON_NEGATIVE)] if value < 0 else []
+
+
+def _namespace_errors(namespace: str, path: str, namespaced: bool) -> list[FieldError]:
+    if not namespaced:
+        return [field.forbidden(path, "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [field.required(path)]
+    return _invalid(path, namespace, validation.dns_label_errors(namespace))
+
+
+def _owner_reference_errors(reference: Mapping[str, Any], path: str) -> list[FieldError]:
+    api_version = reference.get("apiVersion", "")
+    group, version = _group_and_version(api_version)
+    errors = []
+    if not version:
+        errors.append(field.invalid(field.child(path, "apiVersion"), api_version, "version must not be empty"))
+    for name in ("kind", "name", "uid"):
+        if not reference.get(name):
+            errors.append(field.invalid(field.child(path, name), "", "must not be empty"))
+    if (group, version, reference.get("kind")) == ("", "v1", "Event"):
+        errors.append(field.invalid(path, dict(reference), "/v1, Kind=Event is disallowed from being an owner"))
+    return errors
+
+
+def _group_and_version(api_version: str) -> tuple[str, str]:
+    """`apps/v1` as ("apps", "v1"); what is no group and version at all has an empty version."""
+    parts = api_version.split("/")
+    if len(parts) == 1:
+        return "", parts[0]
+    return (parts[0], parts[1]) if len(parts) == 2 else ("", "")
+
+
+def _new_finalizer_errors(new: Mapping[str, Any], old: Mapping[str, Any], path: str) -> list[FieldError]:
+    added = sorted(set(new.get("finalizers") or []) - set(old.get("finalizers") or []))
+    if not added:
+        return []
+    listed = ", ".join(field.go_quote(name) for name in added)
+    why = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
+    return [field.forbidden(path, why)]
+
+
+def _invalid(path: str, value: str, reasons: Sequence[str]) -> list[FieldError]:
+    return [field.invalid(path, value, reason) for reason in reasons]
