@@ -7,13 +7,33 @@ fields gone) and may be changed in place by `default` and `prepare_*`; `validate
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
 
 NO_ERRORS: Sequence[FieldError] = ()
+
+
+class Reader(Protocol):
+    """Synchronous reads of the server's own objects, which a strategy that hands out shared values needs."""
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
+
+    def list(self, resource: str, namespace: str = "") -> Iterator[Object]: ...
+
+
+class UpdateRules(Protocol):
+    """What one endpoint of an object may change: the main one, /status, and what else a kind has."""
+
+    def prepare(self, new: Object, old: Object) -> None: ...
+
+    def validate(self, new: Object, old: Object) -> Sequence[FieldError]: ...
+
+
+def nothing_to_release() -> None:
+    """What `allocate` returns where it reserved nothing."""
 
 
 class Strategy:
@@ -52,6 +72,30 @@ class Strategy:
     def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
         return NO_ERRORS
 
+    def update_rules(self, subresource: str) -> UpdateRules:
+        """The rules of an endpoint: "" is the main one. Kinds with further ones (finalize, resize …) add theirs."""
+        return _StatusRules(self) if subresource == "status" else _MainRules(self)
+
+    def allocate(self, new: Object, old: Object | None, reader: Reader, dry_run: bool) -> Callable[[], None]:
+        """Give out values that are unique in the cluster (cluster IPs, node ports); raises Invalid where taken.
+
+        Returns what releases the reservation once the write has ended, well or badly.
+        """
+        return nothing_to_release
+
+    def deletion_grace_seconds(self, obj: Object, requested: int | None) -> int:
+        """How long a graceful deletion takes; 0 deletes at once. Asked only where `graceful_deletion`."""
+        return 0
+
+    def is_gone_after(self, new: Object, old: Object) -> bool:
+        """Whether an update removed the last thing that held a deletion back (ShouldDeleteDuringUpdate)."""
+        metadata = old["metadata"]
+        return (
+            "deletionTimestamp" in metadata
+            and metadata.get("deletionGracePeriodSeconds") == 0
+            and not new["metadata"].get("finalizers")
+        )
+
     def warnings(self, obj: Object) -> Sequence[str]:
         """Texts for Warning headers on create and update (deprecated fields and the like)."""
         return ()
@@ -63,7 +107,7 @@ class Strategy:
         return dns_subdomain_errors(name, is_prefix)
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
-        """Field selector values beyond metadata.name and metadata.namespace, all as text ("spec.nodeName": "node-1")."""
+        """Field selector values beyond metadata.name and metadata.namespace: {"spec.nodeName": "node-1"}."""
         return {}
 
     @property
@@ -98,3 +142,15 @@ class SpecStrategy(Strategy):
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         return new.get("spec") != old.get("spec")
+
+
+class _MainRules:
+    def __init__(self, strategy: Strategy) -> None:
+        self.prepare = strategy.prepare_for_update
+        self.validate = strategy.validate_update
+
+
+class _StatusRules:
+    def __init__(self, strategy: Strategy) -> None:
+        self.prepare = strategy.prepare_for_status_update
+        self.validate = strategy.validate_status_update
