@@ -129,13 +129,13 @@ def finalizers_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
     return errors
 
 
-def kube_finalizer_errors(obj: ReadOnlyObject, path: str = "metadata.finalizers") -> list[FieldError]:
+def kube_finalizer_errors(finalizers: Sequence[str], path: str = "metadata.finalizers") -> list[FieldError]:
     """The further rule of built-in kinds: a finalizer is a standard one or has a domain."""
     return [
         field.invalid(
             field.index(path, i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"
         )
-        for i, finalizer in enumerate(metadata(obj).get("finalizers") or [])
+        for i, finalizer in enumerate(finalizers)
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
     ]
 
