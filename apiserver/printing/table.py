@@ -1,0 +1,128 @@
+"""Objects as a `meta.k8s.io` Table or as PartialObjectMetadata: what `kubectl get` asks for.
+
+The store and the watch handler call `table` and `partial_metadata`; which columns a kind has is data in
+`apiserver/resources/<family>/columns.py`. Negotiation (which `Accept` means a Table) is the handlers' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kubeloop.apimachinery.errors import BadRequest
+from kubeloop.apimachinery.field import go_value
+from kubeloop.apimachinery.meta import ReadOnlyObject
+
+GROUP = "meta.k8s.io"
+INCLUDE_OBJECT = ("Metadata", "Object", "None")
+
+Cell = Callable[[ReadOnlyObject, datetime], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a kind. `priority` 1 is shown by `-o wide` only.
+
+    `cell` computes the value from an object in the version it is served in, and from now; it must bear an object with
+    nothing but metadata (the bookmarks of a watch). At most one column of a kind has `row_conditions` (the Completed
+    mark of finished pods) and at most one has `order`, by which the rows of a list are sorted instead of by name.
+    """
+
+    name: str
+    type: str
+    cell: Cell
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+    row_conditions: Callable[[ReadOnlyObject], Sequence[Mapping[str, str]]] | None = None
+    order: Callable[[ReadOnlyObject], Any] | None = None
+
+    def definition(self) -> dict[str, Any]:
+        """The TableColumnDefinition."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+def table(
+    columns: Sequence[Column],
+    objects: Sequence[ReadOnlyObject],
+    list_meta: Mapping[str, Any],
+    now: datetime,
+    *,
+    include_object: str = "",
+    version: str = "v1",
+    headers: bool = True,
+) -> dict[str, Any]:
+    """The Table of `objects` in `version` (v1 or v1beta1).
+
+    `list_meta` is the list's metadata, or `{"resourceVersion": …}` of the one object. `headers=False` leaves the column
+    definitions null: every event of a watch but the first. With include_object "Object" the objects must carry kind
+    and apiVersion. Raises BadRequest where include_object is none of INCLUDE_OBJECT nor empty.
+    """
+    check_include_object(include_object)
+    order = next((column.order for column in columns if column.order), None)
+    return {
+        "kind": "Table",
+        "apiVersion": f"{GROUP}/{version}",
+        "metadata": dict(list_meta),
+        "columnDefinitions": [column.definition() for column in columns] if headers else None,
+        "rows": _rows(columns, sorted(objects, key=order) if order else objects, now, include_object, version),
+    }
+
+
+def check_include_object(include_object: str) -> None:
+    """Refuse a value of ?includeObject= that nobody knows, in the real server's words."""
+    if include_object and include_object not in INCLUDE_OBJECT:
+        raise BadRequest(
+            f"Unable to convert to Table as requested: includeObject: Invalid value: {go_value(include_object)}: "
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
+
+
+def partial_metadata(obj: ReadOnlyObject, version: str = "v1") -> dict[str, Any]:
+    """An object's metadata alone."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"{GROUP}/{version}",
+        "metadata": obj.get("metadata") or {},
+    }
+
+
+def partial_metadata_list(
+    objects: Iterable[ReadOnlyObject], list_meta: Mapping[str, Any], version: str = "v1"
+) -> dict[str, Any]:
+    """The metadata of every object of a list."""
+    return {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": f"{GROUP}/{version}",
+        "metadata": dict(list_meta),
+        "items": [partial_metadata(obj, version) for obj in objects],
+    }
+
+
+def _rows(
+    columns: Sequence[Column], objects: Sequence[ReadOnlyObject], now: datetime, include_object: str, version: str
+) -> list[dict[str, Any]]:
+    cells = [column.cell for column in columns]
+    conditions_of = next((column.row_conditions for column in columns if column.row_conditions), None)
+    rows = []
+    for obj in objects:
+        row: dict[str, Any] = {"cells": [cell(obj, now) for cell in cells]}
+        if conditions_of is not None and (conditions := conditions_of(obj)):
+            row["conditions"] = conditions
+        row["object"] = _shown(obj, include_object, version)
+        rows.append(row)
+    return rows
+
+
+def _shown(obj: ReadOnlyObject, include_object: str, version: str) -> ReadOnlyObject | None:
+    if include_object == "Object":
+        return obj
+    return None if include_object == "None" else partial_metadata(obj, version)
