@@ -1,0 +1,71 @@
+"""An informer: a store, the reflector that fills it, and those who want to hear of changes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.meta import Object, ObjectKey
+from kubeloop.client.api import Api
+from kubeloop.client.reflector import Reflector, Scope
+from kubeloop.client.store import Delta, IndexFunction, LabelSelector, Objects, Store
+
+Handler = Callable[[Delta], None]
+
+
+class Informer:
+    """Reads are served from memory and lag the server a little; everything handed out is read-only.
+
+    Handlers are plain functions called in the order they were added, after the store has changed. They must return at
+    once (put a key into a queue, note an observation); what they raise ends the informer, and with it the process.
+    """
+
+    def __init__(
+        self, api: Api, scope: Scope, clock: Clock, rng: random.Random, *, mutation_detector: bool = False
+    ) -> None:
+        self.scope = scope
+        self.store = Store(str(scope), mutation_detector)
+        self._reflector = Reflector(api, scope, self.store, self._notify, clock, rng)
+        self._handlers: list[Handler] = []
+        self._synced = asyncio.Event()
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list is in the store."""
+        return self._synced.is_set()
+
+    async def wait_for_sync(self) -> None:
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await self._reflector.run()
+
+    def add_handler(self, handler: Handler) -> None:
+        """From now on; what is already known is told as added first."""
+        self._handlers.append(handler)
+        for obj in self.store.list():
+            handler(Delta(None, obj))
+
+    def get(self, key: ObjectKey) -> Object | None:
+        return self.store.get(key)
+
+    def list(self, namespace: str = "", selector: LabelSelector | None = None) -> Objects:
+        return self.store.list(namespace, selector)
+
+    def object_keys(self) -> Sequence[ObjectKey]:
+        return self.store.object_keys()
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        self.store.add_index(name, function)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        return self.store.by_index(name, value)
+
+    def _notify(self, deltas: Sequence[Delta]) -> None:
+        for delta in deltas:
+            for handler in self._handlers:
+                handler(delta)
+        self._synced.set()

@@ -1,0 +1,136 @@
+"""List and watch for ever: what keeps a store equal to what the server has.
+
+A list (in pages) fixes a resourceVersion; the watch goes on from there. A cut watch resumes at the last version seen,
+bookmarks included; a 410 means the server has forgotten that version, and only then everything is listed anew.
+Follows the life cycle of client-go's tools/cache/reflector.go (v1.36); a list is always a consistent one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+import structlog
+
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError, Expired
+from kubeloop.apimachinery.meta import Object, key_of, metadata
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import Api
+from kubeloop.client.store import Delta, Store
+from kubeloop.client.watching import ADDED, BOOKMARK, DELETED, MODIFIED
+
+log = structlog.get_logger(__name__)
+
+PAGE_SIZE = 500
+# The server ends a watch after this long; twice as long at most, so that watches do not all end at once.
+MIN_WATCH_SECONDS = 300
+_FIRST_BACKOFF_SECONDS = 0.2
+_MAX_BACKOFF_SECONDS = 10.0
+# A watch this short without one event means trouble: back off rather than spin.
+_SHORT_WATCH_SECONDS = 1.0
+
+
+class Scope(NamedTuple):
+    """Which objects of a resource are mirrored."""
+
+    resource: Resource
+    namespace: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+
+    def __str__(self) -> str:
+        parts = [str(self.resource), self.namespace, self.label_selector, self.field_selector]
+        return " ".join(part for part in parts if part)
+
+
+class Reflector:
+    """Mirrors one scope into a store and tells `notify` of every step, after the store has taken it."""
+
+    def __init__(
+        self,
+        api: Api,
+        scope: Scope,
+        store: Store,
+        notify: Callable[[Sequence[Delta]], None],
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self._api, self._scope, self._store, self._notify = api, scope, store, notify
+        self._clock, self._rng = clock, rng
+        self._backoff_seconds = 0.0
+        self.resource_version = ""  # of the last list, event or bookmark; "" asks for a list
+
+    async def run(self) -> None:
+        """Until cancelled. Refusals and cuts are logged and tried again after a jittered backoff."""
+        while True:
+            try:
+                if not self.resource_version:
+                    await self._list()
+                await self._watch()
+                self._backoff_seconds = 0.0
+                continue
+            except Expired as error:
+                log.info("resource version expired, listing anew", scope=str(self._scope), reason=error.message)
+                self.resource_version = ""
+            except ApiError as error:
+                log.warning("list or watch failed", scope=str(self._scope), error=error.message, code=error.code)
+            await self._clock.sleep(self._next_backoff())
+
+    async def _list(self) -> None:
+        objects: list[Object] = []
+        continue_token = ""
+        _, namespace, label_selector, field_selector = self._scope
+        while True:
+            page = await self._api.list(
+                self._scope.resource,
+                namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                limit=PAGE_SIZE,
+                continue_token=continue_token,
+            )
+            objects += page["items"]
+            continue_token = metadata(page).get("continue") or ""
+            if not continue_token:
+                break
+        self._notify(self._store.replace(objects))
+        self.resource_version = metadata(page).get("resourceVersion") or ""
+
+    async def _watch(self) -> None:
+        """One watch, to its end."""
+        began = self._clock.monotonic()
+        seen_any = False
+        events = self._api.watch(
+            self._scope.resource,
+            self._scope.namespace,
+            resource_version=self.resource_version,
+            label_selector=self._scope.label_selector,
+            field_selector=self._scope.field_selector,
+            timeout_seconds=int(MIN_WATCH_SECONDS * (1 + self._rng.random())),
+            bookmarks=True,
+        )
+        async with aclosing(events):
+            async for kind, obj in events:
+                seen_any = True
+                if kind in (ADDED, MODIFIED):
+                    self._notify([self._store.put(obj)])
+                elif kind == DELETED:
+                    self._delete(obj)
+                elif kind != BOOKMARK:
+                    log.error("unknown watch event", scope=str(self._scope), type=kind)
+                self.resource_version = metadata(obj).get("resourceVersion") or self.resource_version
+        if not seen_any and self._clock.monotonic() - began < _SHORT_WATCH_SECONDS:
+            raise ApiError("very short watch: it ended at once, without an event")
+
+    def _delete(self, last: Object) -> None:
+        """The event carries the object as it was at the end, which may be newer than what the store has."""
+        delta = self._store.remove(key_of(last))
+        if delta is not None:
+            self._notify([Delta(last, None)])
+
+    def _next_backoff(self) -> float:
+        self._backoff_seconds = min(max(self._backoff_seconds * 2, _FIRST_BACKOFF_SECONDS), _MAX_BACKOFF_SECONDS)
+        return self._backoff_seconds * (1 + self._rng.random())

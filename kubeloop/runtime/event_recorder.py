@@ -1,0 +1,130 @@
+"""Events that people read: `await recorder.event(pod, "Normal", "Scheduled", "…")`.
+
+Telling never blocks and never fails a reconcile: events go into a bounded queue that one task drains. Repeats are
+aggregated by the correlator. Made by `manager.event_recorder`, which also runs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from datetime import UTC, datetime
+
+import structlog
+
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
+from kubeloop.apimachinery.resource import EVENTS
+from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.connection import ConnectionFailed
+from kubeloop.runtime.event_correlator import Correlated, EventCorrelator, new_event
+from kubeloop.runtime.metrics import RuntimeMetrics
+
+log = structlog.get_logger(__name__)
+
+MAX_WAITING_EVENTS = 1000
+_MAX_TRIES = 12
+_RETRY_SECONDS = 10.0
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class EventRecorder:
+    def __init__(
+        self,
+        api: Api,
+        component: str,
+        clock: Clock,
+        rng: random.Random,
+        host: str = "",
+        metrics: RuntimeMetrics | None = None,
+    ) -> None:
+        self._api, self._component, self._host = api, component, host
+        self._clock, self._rng, self._metrics = clock, rng, metrics
+        self._waiting: deque[Object] = deque()  # at most MAX_WAITING_EVENTS; full: the oldest is dropped and counted
+        self._has_work = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self._correlator = EventCorrelator()
+        self._last_suffix = 0
+
+    async def event(
+        self, obj: ReadOnlyObject, event_type: str, reason: str, message: str, field_path: str = ""
+    ) -> None:
+        """Tell something about `obj` (which carries kind and apiVersion). Returns at once."""
+        now = self._clock.now()
+        about = reference_to(obj, field_path)
+        event = new_event(about, self._component, self._host, event_type, reason, message, now, self._suffix(now))
+        self._waiting.append(event)
+        if len(self._waiting) > MAX_WAITING_EVENTS:
+            self._dropped(self._waiting.popleft(), "queue_full")
+        self._is_idle.clear()
+        self._has_work.set()
+
+    async def run(self) -> None:
+        """Send what waits, one after the other, until cancelled."""
+        while True:
+            await self._has_work.wait()
+            while self._waiting:
+                await self._send(self._waiting.popleft())
+            self._has_work.clear()
+            self._is_idle.set()
+
+    async def flush(self) -> None:
+        """Wait until everything told so far is sent or given up: for a graceful stop, and for tests."""
+        await self._is_idle.wait()
+
+    async def _send(self, event: Object) -> None:
+        correlated = self._correlator.correlate(event, self._clock.now())
+        if correlated is None:
+            self._dropped(event, "spam")
+            return
+        for attempt in range(_MAX_TRIES):
+            try:
+                self._correlator.written(correlated, await self._write(correlated))
+                return
+            except ConnectionFailed:
+                await self._clock.sleep(_RETRY_SECONDS * (self._rng.random() if attempt == 0 else 1))
+            except ApiError as error:
+                # The namespace is terminating, or the event is malformed: another try would say the same.
+                log.debug("event refused", error=error.message, reason=event["reason"])
+                self._dropped(event, "refused")
+                return
+        self._dropped(event, "unreachable")
+
+    async def _write(self, correlated: Correlated) -> Object:
+        metadata = correlated.event["metadata"]
+        if correlated.patch is not None:
+            try:
+                return await self._api.patch(
+                    EVENTS, metadata["name"], correlated.patch, metadata["namespace"], patch_type=STRATEGIC
+                )
+            except NotFound:
+                pass  # its hour of life is over: begin a new one
+        return await self._api.create(EVENTS, correlated.event)
+
+    def _suffix(self, now: datetime) -> int:
+        """Nanoseconds, as client-go names events, but never twice the same."""
+        self._last_suffix = max(self._last_suffix + 1, int((now - _EPOCH).total_seconds() * 1e6) * 1000)
+        return self._last_suffix
+
+    def _dropped(self, event: Object, why: str) -> None:
+        if why in ("queue_full", "unreachable"):
+            log.warning("event dropped", why=why, reason=event["reason"], about=event["involvedObject"]["name"])
+        if self._metrics:
+            self._metrics.dropped_events.labels(self._component, why).inc()
+
+
+def reference_to(obj: ReadOnlyObject, field_path: str = "") -> Object:
+    """A core/v1 ObjectReference."""
+    reference = {
+        "kind": obj.get("kind", ""),
+        "namespace": namespace_of(obj),
+        "name": name_of(obj),
+        "uid": uid_of(obj),
+        "apiVersion": obj.get("apiVersion", ""),
+        "resourceVersion": resource_version_of(obj),
+        "fieldPath": field_path,
+    }
+    return {key: value for key, value in reference.items() if value}

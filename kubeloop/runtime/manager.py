@@ -1,0 +1,147 @@
+"""What a loop process runs: shared informers, controllers and event recorders in one TaskGroup.
+
+Start order: informers, and when all of them know the world, controllers. Nothing that goes wrong inside the machinery
+is swallowed: it ends the manager with the error. Loops are added by their `add_to(manager)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.reflector import Scope
+from kubeloop.runtime.controller import Controller, Surroundings
+from kubeloop.runtime.event_recorder import EventRecorder
+from kubeloop.runtime.metrics import RuntimeMetrics
+
+log = structlog.get_logger(__name__)
+
+Task = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerOptions:
+    """`stop_seconds`: how long a graceful stop waits for reconciles under way and events not yet sent."""
+
+    mutation_detector: bool = False
+    metrics: RuntimeMetrics | None = None
+    stop_seconds: float = 5.0
+
+
+class Manager:
+    def __init__(self, api: Api, clock: Clock, rng: random.Random, options: ManagerOptions | None = None) -> None:
+        self.api, self.clock, self.rng = api, clock, rng
+        self.options = options or ManagerOptions()
+        self._informers: dict[Scope, Informer] = {}
+        self._recorders: dict[tuple[str, str], EventRecorder] = {}
+        self._controllers: list[Controller] = []
+        self._tasks: list[tuple[str, Task]] = []
+        self._running: asyncio.TaskGroup | None = None
+        self._stop_asked = asyncio.Event()
+        self._is_ready = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Informers have synced and controllers run."""
+        return self._is_ready
+
+    def informer(
+        self, resource: Resource, namespace: str = "", label_selector: str = "", field_selector: str = ""
+    ) -> Informer:
+        """The shared informer of these arguments. Asked for while the manager runs, it starts at once."""
+        scope = Scope(resource, namespace, label_selector, field_selector)
+        if scope not in self._informers:
+            detector = self.options.mutation_detector
+            informer = Informer(self.api, scope, self.clock, self.rng, mutation_detector=detector)
+            self._informers[scope] = informer
+            if self._running is not None:
+                self._running.create_task(informer.run(), name=f"informer {scope}")
+        return self._informers[scope]
+
+    def event_recorder(self, component: str, host: str = "") -> EventRecorder:
+        """The shared recorder of a component; its events are sent while the manager runs."""
+        if (component, host) not in self._recorders:
+            recorder = EventRecorder(self.api, component, self.clock, self.rng, host, self.options.metrics)
+            self._recorders[component, host] = recorder
+            if self._running is not None:
+                self._running.create_task(recorder.run(), name=f"events of {component}")
+        return self._recorders[component, host]
+
+    def add(self, controller: Controller) -> None:
+        """Before `run`."""
+        verify = self._verify_caches if self.options.mutation_detector else None
+        controller.prepare(Surroundings(self.clock, self.options.metrics, verify))
+        self._controllers.append(controller)
+
+    def add_task(self, name: str, task: Task) -> None:
+        """Something that is no controller (a periodic sweep): runs beside them, once informers have synced."""
+        self._tasks.append((name, task))
+
+    async def run(self) -> None:
+        """Until `stop` (returns), cancellation, or the first error of anything that runs here (raises it)."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._running = group
+                self._start_informers_and_recorders(group)
+                group.create_task(self._start_controllers(group), name="start controllers")
+                await self._stop_asked.wait()
+                await self._finish_work()
+                raise _Stopped
+        except* _Stopped:
+            log.debug("stopped")
+        finally:
+            self._running, self._is_ready = None, False
+
+    def stop(self) -> None:
+        """Ask for a graceful end: reconciles under way finish, events are sent, then everything is cancelled."""
+        self._stop_asked.set()
+
+    async def wait_for_sync(self) -> None:
+        """Until every informer asked for so far knows the world."""
+        for informer in list(self._informers.values()):
+            await informer.wait_for_sync()
+
+    def _start_informers_and_recorders(self, group: asyncio.TaskGroup) -> None:
+        for scope, informer in self._informers.items():
+            group.create_task(informer.run(), name=f"informer {scope}")
+        for (component, _), recorder in self._recorders.items():
+            group.create_task(recorder.run(), name=f"events of {component}")
+
+    async def _start_controllers(self, group: asyncio.TaskGroup) -> None:
+        await self.wait_for_sync()
+        for controller in self._controllers:
+            group.create_task(controller.run(), name=controller.name)
+        for name, task in self._tasks:
+            group.create_task(task(), name=name)
+        self._is_ready = True
+        log.debug("controllers started", controllers=[controller.name for controller in self._controllers])
+
+    async def _finish_work(self) -> None:
+        try:
+            async with asyncio.timeout(self.options.stop_seconds):
+                for controller in self._controllers:
+                    controller.queue.shut_down()
+                for controller in self._controllers:
+                    await controller.queue.wait_until_nothing_runs()
+                for recorder in self._recorders.values():
+                    await recorder.flush()
+        except TimeoutError:
+            log.warning("stopping without waiting longer", waited_seconds=self.options.stop_seconds)
+        self._verify_caches(everything=True)
+
+    def _verify_caches(self, everything: bool = False) -> None:
+        for informer in self._informers.values():
+            informer.store.verify(everything)
+
+
+class _Stopped(Exception):
+    """Ends the TaskGroup of a manager that was asked to stop."""

@@ -1,0 +1,134 @@
+"""Whose child is this: adopting orphans that match, releasing children that no longer do.
+
+Deciding is pure (`claim`), acting short (`claim_children`). Semantics of
+pkg/controller/controller_ref_manager.go (v1.36): an owner adopts only after an uncached read shows that it still
+exists and is not being deleted, or the garbage collector would race with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubeloop.apimachinery.errors import ApiError, Invalid, NotFound
+from kubeloop.apimachinery.meta import (
+    Object,
+    ReadOnlyObject,
+    controller_of,
+    controller_reference,
+    is_being_deleted,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_references_of,
+    uid_of,
+)
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.store import LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPlan:
+    """What to do about candidates: keep ours that match, adopt orphans that match, release ours that do not."""
+
+    keep: tuple[Object, ...]
+    adopt: tuple[Object, ...]
+    release: tuple[Object, ...]
+
+
+class AdoptionRefused(Exception):
+    """The owner is gone, replaced or being deleted; reconcile again once the cache knows."""
+
+
+def claim(owner: ReadOnlyObject, selector: LabelSelector, candidates: Iterable[Object]) -> ClaimPlan:
+    keep, adopt, release = [], [], []
+    owner_uid, is_owner_leaving = uid_of(owner), is_being_deleted(owner)
+    for child in candidates:
+        reference = controller_of(child)
+        matches = selector.matches(labels_of(child))
+        if reference is not None:
+            if reference.get("uid") != owner_uid:
+                continue
+            if matches:
+                keep.append(child)
+            elif not is_owner_leaving:
+                release.append(child)
+        elif (
+            matches
+            and not is_owner_leaving
+            and not is_being_deleted(child)
+            and namespace_of(child) == namespace_of(owner)
+        ):
+            adopt.append(child)
+    return ClaimPlan(tuple(keep), tuple(adopt), tuple(release))
+
+
+async def claim_children(
+    api: Api,
+    owner: ReadOnlyObject,
+    owner_resource: Resource,
+    selector: LabelSelector,
+    candidates: Iterable[Object],
+    child_resource: Resource,
+) -> list[Object]:
+    """Carry out `claim`; returns the children that are the owner's now.
+
+    Raises AdoptionRefused where there is something to adopt but the owner must not.
+    """
+    plan = claim(owner, selector, candidates)
+    for child in plan.release:
+        await release(api, owner, child, child_resource)
+    adopted = []
+    if plan.adopt:
+        await check_may_adopt(api, owner, owner_resource)
+    for child in plan.adopt:
+        now_ours = await adopt(api, owner, owner_resource, child, child_resource)
+        if now_ours is not None:
+            adopted.append(now_ours)
+    return [*plan.keep, *adopted]
+
+
+async def check_may_adopt(api: Api, owner: ReadOnlyObject, owner_resource: Resource) -> None:
+    """The uncached re-read."""
+    subject = f"{owner_resource} {namespace_of(owner)}/{name_of(owner)}"
+    try:
+        fresh = await api.get(owner_resource, name_of(owner), namespace_of(owner))
+    except NotFound as error:
+        raise AdoptionRefused(f"{subject} is gone") from error
+    if uid_of(fresh) != uid_of(owner):
+        raise AdoptionRefused(f"original {subject} is gone: got uid {uid_of(fresh)}, wanted {uid_of(owner)}")
+    if is_being_deleted(fresh):
+        raise AdoptionRefused(f"{subject} has just been deleted at {fresh['metadata']['deletionTimestamp']}")
+
+
+async def adopt(
+    api: Api, owner: ReadOnlyObject, owner_resource: Resource, child: Object, child_resource: Resource
+) -> Object | None:
+    """Become the child's controller; None where the child is gone. The uid in the patch guards against a namesake."""
+    reference = controller_reference(owner, owner_resource.api_version, owner_resource.kind)
+    patch = {"metadata": {"ownerReferences": [reference], "uid": uid_of(child)}}
+    try:
+        return await api.patch(child_resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+    except NotFound:
+        return None
+
+
+async def release(api: Api, owner: ReadOnlyObject, child: Object, child_resource: Resource) -> None:
+    """Take the owner's reference off the child. A child that is gone, or another one by now, is released already."""
+    dropped = {"$patch": "delete", "uid": uid_of(owner)}
+    patch = {"metadata": {"ownerReferences": [dropped], "uid": uid_of(child)}}
+    try:
+        await api.patch(child_resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+    except (NotFound, Invalid):
+        return
+
+
+def set_controller_reference(child: Object, owner: ReadOnlyObject, owner_resource: Resource) -> None:
+    """Make `owner` the controller of `child`, a new object about to be created (so it may be edited)."""
+    existing = controller_of(child)
+    if existing is not None and existing.get("uid") != uid_of(owner):
+        raise ApiError(f"{name_of(child)} is already controlled by {existing.get('kind')} {existing.get('name')}")
+    others = [ref for ref in owner_references_of(child) if ref.get("uid") != uid_of(owner)]
+    reference = controller_reference(owner, owner_resource.api_version, owner_resource.kind)
+    child.setdefault("metadata", {})["ownerReferences"] = [*others, reference]
