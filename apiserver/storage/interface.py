@@ -23,6 +23,11 @@ class Key(NamedTuple):
     namespace: str  # "" for cluster-scoped objects
     name: str
 
+    @property
+    def path(self) -> str:
+        """What lists are sorted by within a resource: as in etcd, where `a-b/x` comes before `a/x`."""
+        return f"{self.namespace}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -46,7 +51,7 @@ class Stored:
     def encode(self, head: bytes = b"{", revision: int | None = None) -> bytes:
         """The object's JSON text. `head` opens it: `{` alone or `{"kind":"Pod","apiVersion":"v1",`.
 
-        `revision` overrides the resourceVersion shown: a DELETED event carries the last body at the deletion's revision.
+        `revision` overrides the resourceVersion shown: a DELETED event has the last body at the deletion's revision.
         """
         shown = self.revision if revision is None else revision
         return b'%b"metadata":{"resourceVersion":"%d",%b' % (head, shown, self.body)
@@ -72,8 +77,9 @@ class Write:
     """One compare-and-swap.
 
     `expected`: 0, the key must be absent; n, its current revision must be n; None, whatever is there.
-    `value`: None deletes. `keep_history=False` lets the log forget the version this one replaces (Leases, heartbeats):
-    a watcher that resumes from before sees the newest version only.
+    `value`: None deletes. `keep_history=False` (Leases, heartbeats) lets the log forget the new version once another
+    such write replaces it: a watcher that resumes from before sees the newest only. A version at which labels or
+    fields changed is never forgotten, so selectors miss nothing.
     """
 
     key: Key
