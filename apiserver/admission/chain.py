@@ -1,0 +1,113 @@
+"""Admission: the plugins a write passes before it is stored.
+
+`registry/store.py` calls `mutate` on the decoded and defaulted object, then validates it, then calls `validate`.
+Which plugins there are and in which order stands in `admission/catalog.py`; each is one module in `admission/plugins/`.
+A plugin refuses by raising an ApiError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from apiserver.auth.authentication import User
+from kubeloop.apimachinery.errors import Forbidden
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
+
+CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+
+NOBODY = User("")
+
+
+@dataclass(slots=True)
+class Attributes:
+    """One write, as plugins see it.
+
+    `object` is the new object, which `admit` may change in place or replace (None on DELETE); `old_object` is the
+    stored one, never to be changed (None on CREATE). `name` is "" where the server has yet to generate it.
+    """
+
+    operation: str
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    object: Object | None = None
+    old_object: Object | None = None
+    user: User = NOBODY
+    subresource: str = ""
+    dry_run: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    warn: Callable[[str], None] = lambda text: None
+
+    def forbidden(self, why: str) -> Forbidden:
+        """The refusal of this write: `pods "web" is forbidden: why`; a name to be generated is named by its prefix."""
+        metadata = (self.object or {}).get("metadata") or {}
+        name = self.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
+        return Forbidden.of(self.resource.plural, self.resource.group, name, why)
+
+
+class Reader(Protocol):
+    """Synchronous reads of the server's own objects by storage resource ("pods", "storageclasses.storage.k8s.io").
+
+    What comes back is read-only: plugins copy before they change, so an implementation may hand out shared objects.
+    """
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Object]: ...
+
+
+class Plugin:
+    """One rule about writes. Subclasses override `admit` (may change the object), `validate` (may not), or both."""
+
+    operations: frozenset[str] = frozenset({CREATE, UPDATE})
+    resources: frozenset[str] | None = None  # "pods", "storageclasses.storage.k8s.io"; None: all
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Change or refuse the object on its way in."""
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Refuse the object as it would be stored."""
+
+    def handles(self, operation: str, resource: Resource) -> bool:
+        return operation in self.operations and (self.resources is None or str(resource) in self.resources)
+
+
+Step = Callable[[Attributes], Awaitable[None]]
+
+
+class Chain:
+    """Runs the plugins in order. Which ones concern a kind of write is worked out once."""
+
+    def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
+        self._plugins = tuple(plugins)
+        # (operation, group, plural) -> steps. Bounded by the resources served, times four.
+        self._admit: dict[tuple[str, str, str], Sequence[Step]] = {}
+        self._validate: dict[tuple[str, str, str], Sequence[Step]] = {}
+
+    async def mutate(self, attributes: Attributes) -> None:
+        """Let every plugin change or refuse the write; the first refusal ends it."""
+        for admit in self._steps(self._admit, attributes, "admit"):
+            await admit(attributes)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Let every plugin refuse the finished object."""
+        for validate in self._steps(self._validate, attributes, "validate"):
+            await validate(attributes)
+
+    def _steps(self, known: dict[tuple[str, str, str], Sequence[Step]], on: Attributes, method: str) -> Sequence[Step]:
+        key = (on.operation, on.resource.group, on.resource.plural)
+        steps = known.get(key)
+        if steps is None:
+            steps = known[key] = tuple(
+                getattr(plugin, method)
+                for plugin in self._plugins
+                if plugin.handles(on.operation, on.resource) and _overrides(plugin, method)
+            )
+        return steps
+
+
+def _overrides(plugin: Plugin, method: str) -> bool:
+    return getattr(type(plugin), method) is not getattr(Plugin, method)
