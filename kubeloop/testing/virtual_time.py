@@ -49,13 +49,21 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return _NumberedFuture(loop=self)
 
     def run_in_executor(
-        self, executor: Any, func: Callable[[Unpack[Arguments]], Outcome], *args: Unpack[Arguments]
+        self, executor: Any, func: Callable[[Unpack[Arguments]], Outcome], *args: *Arguments
     ) -> asyncio.Future[Outcome]:
         """Counts the jobs in threads: while there is one, time does not jump."""
         future = super().run_in_executor(executor, func, *args)
         self._thread_jobs += 1
         future.add_done_callback(self._thread_job_done)
         return future
+
+    async def shutdown_default_executor(self) -> None:
+        """Waits for the executor's threads, for real."""
+        self._thread_jobs += 1
+        try:
+            await super().shutdown_default_executor()
+        finally:
+            self._thread_jobs -= 1
 
     def has_thread_jobs(self) -> bool:
         return self._thread_jobs > 0
