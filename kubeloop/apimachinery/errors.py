@@ -50,11 +50,12 @@ class ApiError(Exception):
         self.message = message
         self.code = self.code if code is None else code
         self.reason = self.reason if reason is None else reason
-        self.details = dict(details) if details else None
+        self.details = dict(details) if details is not None else None
+        self.list_metadata: dict[str, Any] = {}  # metadata of the Status: the continue token of an expired list
 
     def to_status(self) -> Status:
         """This refusal as a `Status` object, its keys in the order the real server writes them."""
-        status: Status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status: Status = {"kind": "Status", "apiVersion": "v1", "metadata": self.list_metadata, "status": "Failure"}
         if self.message:
             status["message"] = self.message
         if self.reason:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+
+_is_rfc3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+).fullmatch
 
 
 def format_time(moment: datetime) -> str:
     """`2026-01-02T03:04:05Z`: whole seconds, cut and not rounded, as metav1.Time is written."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def format_micro_time(moment: datetime) -> str:
     """`2026-01-02T03:04:05.678901Z`: always six digits, as metav1.MicroTime is written."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def parse_time(text: str) -> datetime:
     """An RFC 3339 instant as an aware UTC datetime; ValueError where it is none."""
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"no time zone in {text!r}")
-    return moment.astimezone(UTC)
+    if not _is_rfc3339(text):
+        raise ValueError(f"no RFC 3339 instant: {text!r}")
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def seconds_since(text: str, now: datetime) -> float:
