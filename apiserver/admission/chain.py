@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from apiserver.auth.authentication import User
 from kubeloop.apimachinery.errors import Forbidden
@@ -46,17 +46,6 @@ class Attributes:
         metadata = (self.object or {}).get("metadata") or {}
         name = self.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
         return Forbidden.of(self.resource.plural, self.resource.group, name, why)
-
-
-class Reader(Protocol):
-    """Synchronous reads of the server's own objects by storage resource ("pods", "storageclasses.storage.k8s.io").
-
-    What comes back is read-only: plugins copy before they change, so an implementation may hand out shared objects.
-    """
-
-    def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
-
-    def list(self, resource: str, namespace: str = "") -> Iterable[Object]: ...
 
 
 class Plugin:

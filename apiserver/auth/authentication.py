@@ -18,6 +18,9 @@ ALL_UNAUTHENTICATED = "system:unauthenticated"
 ANONYMOUS = "system:anonymous"
 MASTERS = "system:masters"
 
+# The audiences of this server: what tokens are issued for unless they name others.
+API_AUDIENCES = ("https://kubernetes.default.svc",)
+
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 ALL_SERVICE_ACCOUNTS = "system:serviceaccounts"
 
@@ -44,19 +47,31 @@ def service_account_user(namespace: str, name: str, uid: str = "") -> User:
     return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", uid, groups)
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user, and those of the audiences asked for that the token is good for."""
+
+    user: User
+    audiences: tuple[str, ...]
+
+
 class TokenSource(Protocol):
     """Knows the users of some tokens: a token file, signed service account tokens."""
 
-    def user_of(self, token: str) -> User | None:
-        """The user, with system:authenticated among the groups; None where the token is not one of this source's."""
+    def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
+        """Who a token stands for, with system:authenticated among the groups.
+
+        None where the token is not one of this source's, or good for none of the audiences.
+        """
         ...
 
 
 class TokenFile:
     """The users of a static token file (--token-auth-file)."""
 
-    def __init__(self, users: Mapping[str, User]) -> None:
+    def __init__(self, users: Mapping[str, User], audiences: Sequence[str] = API_AUDIENCES) -> None:
         self._users = users
+        self._audiences = tuple(audiences)  # tokens say nothing of audiences: they are meant for this server
 
     @classmethod
     def parse(cls, text: str) -> TokenFile:
@@ -79,16 +94,24 @@ class TokenFile:
             users[row[0]] = User(row[1], row[2], (*own, ALL_AUTHENTICATED))
         return cls(users)
 
-    def user_of(self, token: str) -> User | None:
-        return self._users.get(token)
+    def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
+        user = self._users.get(token)
+        shared = tuple(audience for audience in self._audiences if audience in audiences)
+        return Identity(user, shared) if user is not None and shared else None
 
 
 class Authenticator:
     """Asks the token sources in turn; without a token the request is anonymous."""
 
-    def __init__(self, sources: Iterable[TokenSource] = (), allow_anonymous: bool = True) -> None:
+    def __init__(
+        self,
+        sources: Iterable[TokenSource] = (),
+        allow_anonymous: bool = True,
+        audiences: Sequence[str] = API_AUDIENCES,
+    ) -> None:
         self._sources = tuple(sources)
         self._allow_anonymous = allow_anonymous
+        self.audiences = tuple(audiences)  # what a token must be good for to be accepted here
 
     def authenticate(self, authorization: str = "") -> User:
         """The user of an Authorization header; Unauthorized where its token is nobody's.
@@ -97,17 +120,18 @@ class Authenticator:
         """
         token = _bearer_token(authorization)
         if token:
-            user = self.user_of(token)
-            if user is None:
+            identity = self.identify(token, self.audiences)
+            if identity is None:
                 raise Unauthorized("Unauthorized")
-            return user
+            return identity.user
         if not self._allow_anonymous:
             raise Unauthorized("Unauthorized")
         return ANONYMOUS_USER
 
-    def user_of(self, token: str) -> User | None:
-        """The user of a token, for TokenReview too."""
-        return next((user for source in self._sources if (user := source.user_of(token)) is not None), None)
+    def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
+        """Who a token stands for (TokenReview asks for other audiences than this server's own)."""
+        identities = (source.identify(token, audiences) for source in self._sources)
+        return next((identity for identity in identities if identity is not None), None)
 
 
 def _bearer_token(authorization: str) -> str:

@@ -31,7 +31,7 @@ class Escalation:
 
     def check_role(self, resource: str, namespace: str, role: Object, old: ReadOnlyObject | None, user: User) -> None:
         """Forbidden where a role (`resource`: roles or clusterroles) would hold rules its writer lacks."""
-        if _is_master(user) or self._may(user, "escalate", resource, namespace, name_of(role)):
+        if _is_master(user) or self._may_escalate(user, resource, namespace, old):
             return
         if old is not None and _only_collector_fields_differ(role, old):
             return
@@ -59,6 +59,10 @@ class Escalation:
         except NotFound as error:
             raise NotFound.of(resource, GROUP, role.get("name", "")) from error
         self._check_rules(resource, name_of(binding), namespace, rules, user)
+
+    def _may_escalate(self, user: User, resource: str, namespace: str, old: ReadOnlyObject | None) -> bool:
+        """Asked about the name in the URL, which a create has not: a rule with resourceNames covers no new role."""
+        return self._may(user, "escalate", resource, namespace, name_of(old) if old is not None else "")
 
     def _may(self, user: User, verb: str, resource: str, namespace: str, name: str) -> bool:
         access = Access(user, verb, GROUP, "*", resource, namespace=namespace, name=name)

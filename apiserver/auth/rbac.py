@@ -6,26 +6,19 @@ controller. Semantics: pkg/registry/rbac/validation and plugin/pkg/auth/authoriz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from apiserver.auth.authentication import SERVICE_ACCOUNT_PREFIX, User
 from apiserver.auth.authorization import DENIED, Access, Decision, Rule, Rules
+from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
+from kubeloop.apimachinery.meta import ReadOnlyObject, name_of, namespace_of
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES, ROLE_BINDINGS = f"roles.{GROUP}", f"rolebindings.{GROUP}"
 CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS = f"clusterroles.{GROUP}", f"clusterrolebindings.{GROUP}"
-
-
-class Reader(Protocol):
-    """Synchronous reads of the server's own objects, which are not changed."""
-
-    def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
-
-    def list(self, resource: str, namespace: str = "") -> Iterable[Object]: ...
 
 
 @dataclass(frozen=True, slots=True)
