@@ -64,7 +64,7 @@ class Codec:
             decoded = self._decode(value, unknown)
         except _Mismatch:
             return self._decode_literally(value, raw)
-        if unknown or (find_duplicates and has_duplicate_keys(raw, value)):
+        if unknown or (find_duplicates and raw and has_duplicate_keys(raw, value)):
             return Decoded(decoded, explain(self.node, value, raw))
         return Decoded(decoded)
 
