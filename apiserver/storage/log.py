@@ -21,6 +21,9 @@ from apiserver.storage.interface import Change, Compacted, Key, StorageUnavailab
 from apiserver.storage.journal import Journal
 from apiserver.storage.window import Window
 
+# The tail follows at once and a list in pages takes seconds, so this reaches back far enough for both.
+_RECENT_CHANGES, _RECENT_BYTES = 10_000, 16 << 20
+
 _Pending = tuple[Write, "asyncio.Future[Change]"]
 
 
@@ -45,7 +48,7 @@ class RevisionLog:
         self._head = self._compacted = 0
         self._current: dict[str, dict[Key, Stored]] = {}
         self._passing: dict[Key, int] = {}
-        self._recent = Window(max_changes=10_000, max_bytes=16 << 20)
+        self._recent = Window(max_changes=_RECENT_CHANGES, max_bytes=_RECENT_BYTES)
         self._pending: list[_Pending] = []
         self._is_open = False
         self._is_committing = False  # a batch is under way, or about to be taken from _pending
@@ -68,7 +71,8 @@ class RevisionLog:
             self._executor.close()
             raise
         self._head, self._compacted = recovered.head, recovered.compacted
-        self._recent.start = recovered.head
+        self._recent = Window(recovered.head, max_changes=_RECENT_CHANGES, max_bytes=_RECENT_BYTES)
+        self._current, self._passing = {}, {}
         for stored in recovered.current:
             self._current.setdefault(stored.key.resource, {})[stored.key] = stored
         self._is_open = True
