@@ -6,19 +6,23 @@ backs off knows better what a second attempt means. Watching for ever is the ref
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote, urlencode
 
-import httpx
 import orjson
 
 from kubeloop.apimachinery.errors import from_status
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
 from kubeloop.apimachinery.resource import Resource
-from kubeloop.client.connection import ConnectionFailed, default_transport
+from kubeloop.client.connections import Connections
+from kubeloop.client.transport import ConnectionFailed, HttpxTransport, Request, Response, Transport
 from kubeloop.client.watching import WatchEvent, as_expired, decode_events
+
+if TYPE_CHECKING:
+    import httpx
 
 JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -27,21 +31,25 @@ APPLY = "application/apply-patch+yaml"
 
 # Longer than any admission webhook may take (30 s).
 REQUEST_TIMEOUT_SECONDS = 60.0
-_OWN_ERRORS = (httpx.HTTPError, httpx.StreamError, OSError)
+# Names of some cluster roles hold characters that end a path; no name holds "/" or "%".
+_PATH_CHARACTERS = "/:@!$&'()*+,;=-._~"
 
 
 class Api:
-    """A client of one API server. Safe for any number of concurrent tasks of one event loop."""
+    """A client of one API server. Safe for any number of concurrent tasks of one event loop.
+
+    `transport` replaces the sockets: an httpx transport, or one of our own kind.
+    """
 
     def __init__(
         self,
         base_url: str,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | httpx.AsyncBaseTransport | None = None,
         token: str = "",
         user_agent: str = "kubeloop",
     ) -> None:
         self.base_url = base_url.rstrip("/")
-        self._transport = transport or default_transport()
+        self._transport = _adapted(self.base_url, transport)
         self._headers = {"Accept": "application/json", "User-Agent": user_agent}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -180,14 +188,14 @@ class Api:
             "timeoutSeconds": timeout_seconds,
             "allowWatchBookmarks": "true" if bookmarks else "",
         }
-        response = await self._send("GET", resource.path(namespace), query, None, "")
+        response = await self._send("GET", resource.path(namespace), query, None, "", is_stream=True)
         try:
-            if response.status_code >= 400:
-                raise as_expired(from_status(response.status_code, await response.aread()))
-            async for events in decode_events(response.aiter_raw()):
+            if response.status >= 400:
+                raise as_expired(from_status(response.status, await response.read()))
+            async for events in decode_events(response.chunks()):
                 for event in events:
                     yield event
-        except _OWN_ERRORS:
+        except ConnectionFailed:
             return  # cut: the caller resumes from the last version it saw
         finally:
             await response.aclose()
@@ -202,34 +210,46 @@ class Api:
         content_type: str = "application/json",
     ) -> Any:
         """Anything else: the decoded answer (JSON, or text where the server sent other than JSON)."""
-        response = await self._send(method, path, query, body, content_type)
         try:
-            content = await response.aread()
-        except _OWN_ERRORS as error:
-            raise ConnectionFailed(f"{method} {self.base_url}{path}: {error!r}") from error
-        finally:
-            await response.aclose()
-        if response.status_code >= 400:
-            raise from_status(response.status_code, content)
-        if not response.headers.get("content-type", "").startswith("application/json"):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+                response = await self._send(method, path, query, body, content_type)
+                try:
+                    content = await response.read()
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise ConnectionFailed(f"{method} {path}: no answer in {REQUEST_TIMEOUT_SECONDS:g} seconds") from None
+        if response.status >= 400:
+            raise from_status(response.status, content)
+        if not response.content_type.startswith("application/json"):
             return content.decode("utf-8", "replace")
         return orjson.loads(content)
 
     async def _send(
-        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, content_type: str
-    ) -> httpx.Response:
-        encoded = urlencode([(k, v) for k, v in query.items() if v]) if query else ""
-        url = f"{self.base_url}{path}?{encoded}" if encoded else self.base_url + path
-        headers = self._headers
-        content = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Any,
+        content_type: str,
+        is_stream: bool = False,
+    ) -> Response:
+        target = quote(path, _PATH_CHARACTERS)
+        if query and (encoded := urlencode([(k, v) for k, v in query.items() if v])):
+            target = f"{target}?{encoded}"
+        headers, content = self._headers, b""
         if body is not None:
             content = body if isinstance(body, bytes) else orjson.dumps(body)
             headers = {**headers, "Content-Type": content_type}
-        request = httpx.Request(method, url, headers=headers, content=content)
-        try:
-            return await self._transport.handle_async_request(request)
-        except _OWN_ERRORS as error:
-            raise ConnectionFailed(f"{method} {url}: {error!r}") from error
+        return await self._transport.send(Request(method, target, headers, content, is_stream))
+
+
+def _adapted(base_url: str, transport: Transport | httpx.AsyncBaseTransport | None) -> Transport:
+    if transport is None:
+        return Connections(base_url)
+    if hasattr(transport, "send"):
+        return transport
+    return HttpxTransport(base_url, transport)
 
 
 def _write_options(field_manager: str, dry_run: bool) -> dict[str, str]:

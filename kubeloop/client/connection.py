@@ -1,32 +1,152 @@
-"""The connections an Api speaks over: one bounded pool of HTTP/1.1 keep-alive connections.
-
-Proxies of the environment are never used: an API server is named by a kubeconfig, and most are on loopback.
-"""
+"""One HTTP/1.1 keep-alive connection: a request out, a response in, one after the other."""
 
 from __future__ import annotations
 
-import ssl
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import cast
 
-import httpx
+import httptools
 
-from kubeloop.apimachinery.errors import ApiError
+from kubeloop.client.transport import ConnectionFailed
 
-# A loop process has a few workers and one long watch an informer. Full: a request waits for a free connection.
-MAX_CONNECTIONS = 200
-MAX_IDLE_CONNECTIONS = 20
-KEEP_ALIVE_SECONDS = 30.0
-
-
-class ConnectionFailed(ApiError):
-    """No answer: refused, reset or timed out. A write may or may not have happened."""
-
-    code, reason = 503, "ConnectionFailed"
+# Unread bytes of a response. Full: reading from the socket pauses, and the server is held up by TCP.
+MAX_UNREAD_BYTES = 4 * 1024 * 1024
 
 
-def default_transport(tls: ssl.SSLContext | None = None) -> httpx.AsyncBaseTransport:
-    limits = httpx.Limits(
-        max_connections=MAX_CONNECTIONS,
-        max_keepalive_connections=MAX_IDLE_CONNECTIONS,
-        keepalive_expiry=KEEP_ALIVE_SECONDS,
-    )
-    return httpx.AsyncHTTPTransport(verify=tls or False, limits=limits, trust_env=False)
+class Connection(asyncio.Protocol):
+    """The callbacks of the socket and of the parser, and a Response that hands out what they collect."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[None] | None = None  # whoever waits for the next thing to happen
+        self._failure: str = ""  # set: nothing more will come
+        self.idle_since = 0.0
+        self._reset()
+
+    def _reset(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._chunks: deque[bytes] = deque()
+        self._unread_bytes = 0
+        self._is_paused = False
+        self._has_length = False
+        self.status = 0
+        self.content_type = ""
+        self.has_head = False
+        self.is_complete = False
+        self._may_be_reused = False
+
+    # --- the user's side
+
+    @property
+    def is_open(self) -> bool:
+        return not self._failure and self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def is_reusable(self) -> bool:
+        """The last response is over, and the server will take another request."""
+        return self.is_complete and self._may_be_reused and self.is_open
+
+    def send(self, message: bytes) -> None:
+        self._reset()
+        if self._transport is None or not self.is_open:
+            raise ConnectionFailed(self._failure or "connection closed")
+        self._transport.write(message)
+
+    async def wait_for_head(self) -> None:
+        while not self.has_head:
+            await self._next()
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        parts = [chunk async for chunk in self.chunks()]
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes; what came in several reads while nobody looked is handed out in one piece."""
+        while True:
+            if self._chunks:
+                chunk = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+                self._chunks.clear()
+                self._unread_bytes = 0
+                self._resume()
+                yield chunk
+            elif self.is_complete:
+                return
+            else:
+                await self._next()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        self._fail("connection closed")
+
+    async def _next(self) -> None:
+        """Until something happened; raises once nothing more can."""
+        if self._failure:
+            raise ConnectionFailed(self._failure)
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    # --- the socket's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one without saying so
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._fail(f"not an HTTP response: {error}")
+            if self._transport is not None:
+                self._transport.abort()
+        self._wake()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if error is None and self.has_head and not self._has_length:
+            self.is_complete = True  # a body without a length ends with its connection
+        self._fail(repr(error) if error else "connection closed by the server")
+
+    # --- the parser's side
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"content-type":
+            self.content_type = value.decode("latin-1")
+        elif name in (b"content-length", b"transfer-encoding"):
+            self._has_length = True
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200:  # 1xx only announces the real one
+            self.status, self.has_head = status, True
+
+    def on_body(self, body: bytes) -> None:
+        self._chunks.append(body)
+        self._unread_bytes += len(body)
+        if self._unread_bytes > MAX_UNREAD_BYTES and self._transport is not None and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        if self.has_head:
+            self.is_complete = True
+            self._may_be_reused = self._parser.should_keep_alive()
+
+    def _resume(self) -> None:
+        if self._is_paused and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def _fail(self, why: str) -> None:
+        self._failure = self._failure or why
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

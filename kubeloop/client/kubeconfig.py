@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from kubeloop.client.api import Api
-from kubeloop.client.connection import default_transport
+from kubeloop.client.connections import Connections
 
 DEFAULT_PATH = Path("~/.kube/config")
 
@@ -55,12 +55,9 @@ def connect(
         connection = Connection(server=master)
     else:
         connection = load(paths(kubeconfig, os.environ if environ is None else environ), context)
-    return Api(
-        master or connection.server,
-        default_transport(tls_context(connection)),
-        token=token or connection.token,
-        user_agent=user_agent,
-    )
+    server = master or connection.server
+    transport = Connections(server, tls_context(connection), connection.server_name)
+    return Api(server, transport, token=token or connection.token, user_agent=user_agent)
 
 
 def paths(kubeconfig: str, environ: Mapping[str, str]) -> list[Path]:

@@ -18,7 +18,7 @@ from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
 from kubeloop.apimachinery.resource import EVENTS
 from kubeloop.client.api import STRATEGIC, Api
-from kubeloop.client.connection import ConnectionFailed
+from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.event_correlator import Correlated, EventCorrelator, new_event
 from kubeloop.runtime.metrics import RuntimeMetrics
 
