@@ -9,6 +9,15 @@ Object = dict[str, Any]
 ReadOnlyObject = Mapping[str, Any]
 
 
+def deep_copy(value: Any) -> Any:
+    """A copy of JSON data that shares no object or list with it, several times faster than copy.deepcopy."""
+    if isinstance(value, Mapping):
+        return {k: deep_copy(v) if isinstance(v, (Mapping, list)) else v for k, v in value.items()}
+    if isinstance(value, list):
+        return [deep_copy(item) if isinstance(item, (Mapping, list)) else item for item in value]
+    return value
+
+
 class ObjectKey(NamedTuple):
     """What names an object among those of its resource; namespace is "" for cluster-scoped ones."""
 

@@ -1,0 +1,363 @@
+"""Kubernetes' strategic merge patch, `application/strategic-merge-patch+json`: a merge patch that knows the types.
+
+Lists whose type says `merge` are merged item by item, matched by a merge key or, for scalars, as a set. Directives in
+the patch say more: `$patch: delete | replace` in a map or list item, `$deleteFromPrimitiveList/NAME`,
+`$setElementOrder/NAME` and `$retainKeys`. Called by the store with the object as the API shows it and its kind's
+TypeNode, of which only what `Node` lists is asked.
+
+Semantics and messages are those of k8s.io/apimachinery/pkg/util/strategicpatch (v1.36). A malformed directive is
+answered with 400; what real Kubernetes does not foresee, with its 500 and its message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from apiserver.patch.values import go_text, go_type, holds, is_same, without_nulls
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.meta import Object, deep_copy
+
+DIRECTIVE = "$patch"
+RETAIN_KEYS = "$retainKeys"
+DELETE_FROM_LIST = "$deleteFromPrimitiveList"
+ELEMENT_ORDER = "$setElementOrder"
+
+Items = list[Any]
+
+
+class Node(Protocol):
+    """What a patch asks of a type."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def items(self) -> Node | None: ...
+
+    @property
+    def merge_key(self) -> str: ...
+
+    @property
+    def patch_strategies(self) -> Sequence[str]: ...
+
+    def field(self, name: str) -> Node | None: ...
+
+
+def apply(document: Object, patch: Any, node: Node) -> Object:
+    """`document` with `patch` merged in; neither is changed."""
+    if patch is None:
+        unchanged: Object = deep_copy(document)
+        return unchanged
+    if not isinstance(patch, dict):
+        found = {"[]interface {}": "array", "string": "string", "bool": "bool"}.get(go_type(patch), "number")
+        raise BadRequest(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+    return _merged_map(deep_copy(document), deep_copy(patch), node)
+
+
+# From here on the arguments are copies of the patch's and document's parts, which may be changed and shared.
+
+
+def _merged_map(document: Object, patch: Object, node: Node | None) -> Object:
+    if DIRECTIVE in patch:
+        return _directed_map(patch)
+    _retain_keys(document, patch)
+    _merge_ordered_lists(document, patch, node)
+    for key, value in patch.items():
+        if key.startswith(DELETE_FROM_LIST):
+            _delete_from_list(document, _list_name(key, DELETE_FROM_LIST), value, node)
+        elif value is None:
+            document.pop(key, None)
+        else:
+            _merge_field(document, key, value, node)
+    return document
+
+
+def _directed_map(patch: Object) -> Object:
+    """What a map becomes whose patch begins with `$patch`."""
+    directive = patch[DIRECTIVE]
+    if directive == "replace":
+        return {key: value for key, value in patch.items() if key != DIRECTIVE}
+    if directive == "delete":
+        return {}
+    raise _unknown_directive(patch)
+
+
+def _retain_keys(document: Object, patch: Object) -> None:
+    """Clear what `$retainKeys` does not list: the other members of a union."""
+    if RETAIN_KEYS not in patch:
+        return
+    retained = patch.pop(RETAIN_KEYS)
+    if not isinstance(retained, list):
+        raise BadRequest("invalid patch format of retainKeys")
+    for key, value in patch.items():
+        is_directive = key.startswith((DELETE_FROM_LIST, ELEMENT_ORDER))
+        if value is not None and not is_directive and key not in retained:
+            raise BadRequest("invalid patch format of retainKeys")
+    for key in [key for key in document if key not in retained]:
+        del document[key]
+
+
+def _merge_ordered_lists(document: Object, patch: Object, node: Node | None) -> None:
+    """Merge the lists for which the patch has a `$setElementOrder`, and take both out of the patch."""
+    for directive in [key for key in patch if key.startswith(ELEMENT_ORDER)]:
+        order = _list(patch.pop(directive))
+        name = _list_name(directive, ELEMENT_ORDER)
+        current = _list(document[name]) if name in document else None
+        change = _list(patch[name]) if name in patch else None
+        field = _field(node, name)
+        _check_order(change or [], order, field.merge_key)
+        if current is None and change is None:
+            continue
+        before = list(current or [])
+        merged = _merged_or_added(current, change, field)
+        patch.pop(name, None)
+        is_of_maps = _element_type(before, change or []) == _MAP
+        document[name] = _ordered(merged, order, before, field.merge_key, is_of_maps)
+
+
+def _merged_or_added(current: Items | None, change: Items | None, field: Node) -> Items:
+    if change is None:
+        return current or []
+    if current is None:
+        added: Items = _without_directives(change)
+        return added
+    return _merged_list_field(current, change, field)
+
+
+def _delete_from_list(document: Object, name: str, unwanted: Any, node: Node | None) -> None:
+    if unwanted is None:
+        document.pop(name, None)
+        return
+    current = document.get(name)
+    if not isinstance(current, list) or not isinstance(unwanted, list):
+        return
+    field = _field(node, name)
+    if (current or unwanted) and _element_type(current, unwanted) != _MAP:
+        document[name] = [item for item in current if not holds(unwanted, item)]
+    elif current or unwanted:
+        document[name] = _merged_list(current, unwanted, field)
+
+
+def _merge_field(document: Object, key: str, value: Any, node: Node | None) -> None:
+    current = document.get(key)
+    if isinstance(current, dict) and isinstance(value, dict):
+        field = _field(node, key)
+        document[key] = value if _strategy(field) == "replace" else _merged_map(current, value, field)
+    elif isinstance(current, list) and isinstance(value, list):
+        document[key] = _merged_list_field(current, value, _field(node, key))
+    elif _is_dropped(value):
+        document.pop(key, None)
+    else:
+        document[key] = _without_directives(without_nulls(value))
+
+
+def _merged_list_field(current: Items, change: Items, field: Node) -> Items:
+    return _merged_list(current, change, field) if _strategy(field) == "merge" else change
+
+
+def _merged_list(current: Items, change: Items, field: Node) -> Items:
+    """A list merged item by item: new items come first, the others keep their places."""
+    if not current and not change:
+        return current
+    is_of_maps = _element_type(current, change) == _MAP
+    before = list(current)
+    if not is_of_maps:
+        merged = _unique([*current, *change])
+    elif not field.merge_key:
+        raise ApiError("cannot merge lists without merge key for struct")
+    else:
+        before, change = _without_special_items(before, change, field.merge_key)
+        merged = _merged_items(list(before), change, field)
+    return _ordered(merged, change, before, field.merge_key, is_of_maps)
+
+
+def _without_special_items(current: Items, change: Items, merge_key: str) -> tuple[Items, Items]:
+    """Carry out the items that are directives: both lists, without what they delete and without themselves."""
+    plain = [item for item in change if DIRECTIVE not in item]
+    replaces = False
+    for item in (item for item in change if DIRECTIVE in item):
+        directive = item[DIRECTIVE]
+        if directive == "delete":
+            if merge_key not in item:
+                raise _no_merge_key(item, merge_key)
+            current = [other for other in current if not _has(other, merge_key, item[merge_key])]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise ApiError("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_directive(item)
+    return ([], plain) if replaces else (current, plain)
+
+
+def _merged_items(merged: Items, change: Items, field: Node) -> Items:
+    key = field.merge_key
+    for item in change:
+        if key not in item:
+            raise _no_merge_key(item, key)
+        position = next((i for i, other in enumerate(merged) if _has(other, key, item[key])), None)
+        if position is None:
+            merged.append(item)
+        else:
+            merged[position] = _merged_map(merged[position], item, field.items)
+    return merged
+
+
+def _ordered(merged: Items, order: Items, before: Items, merge_key: str, is_of_maps: bool) -> Items:
+    """`merged` with the items of `order` in that order, the rest as in `before`, one woven into the other."""
+    if merge_key:
+        for item in (*merged, *order, *before):
+            if not isinstance(item, dict):
+                raise _wrong_argument(item)
+            if merge_key not in item:
+                raise _no_merge_key(item, merge_key)
+    key = merge_key if is_of_maps else ""
+    ranks, old_ranks = _Ranks(order, key), _Ranks(before, key)
+    patched = sorted((item for item in merged if item in ranks), key=ranks.of)
+    others = sorted((item for item in merged if item not in ranks), key=old_ranks.of)
+    return _woven(others, patched, old_ranks)
+
+
+def _woven(others: Items, patched: Items, old_ranks: _Ranks) -> Items:
+    """Each of `others` goes before the first patched item that once stood behind it, else to the end."""
+    result: Items = []
+    remaining = list(reversed(others))
+    for item in patched:
+        while remaining and remaining[-1] in old_ranks and item in old_ranks:
+            if old_ranks.of(remaining[-1]) >= old_ranks.of(item):
+                break
+            result.append(remaining.pop())
+        result.append(item)
+    return result + remaining[::-1]
+
+
+class _Ranks:
+    """The place of items in a list, by their merge key or, without one, by themselves."""
+
+    def __init__(self, items: Items, merge_key: str) -> None:
+        self._merge_key = merge_key
+        self._ranks: dict[tuple[str, str], int] = {}
+        for i, item in enumerate(items):
+            self._ranks.setdefault(self._identity(item), i)
+
+    def __contains__(self, item: Any) -> bool:
+        return self._identity(item) in self._ranks
+
+    def of(self, item: Any) -> int:
+        return self._ranks.get(self._identity(item), len(self._ranks))
+
+    def _identity(self, item: Any) -> tuple[str, str]:
+        value = item.get(self._merge_key) if self._merge_key else item
+        return go_type(value), go_text(value)
+
+
+def _check_order(change: Items, order: Items, merge_key: str) -> None:
+    """The patch's own items must all be in `$setElementOrder`, in that order."""
+    if not change or not order:
+        return
+    if merge_key:
+        for item in change:
+            if not isinstance(item, dict):
+                raise _wrong_argument(item)
+    remaining = [item for item in change if not (isinstance(item, dict) and DIRECTIVE in item)]
+    for ordered in order:
+        if remaining and _is_same_item(remaining[0], ordered, merge_key):
+            del remaining[0]
+    if remaining:
+        raise ApiError(
+            f"The order in patch list:\n{go_text(change)}\n doesn't match {ELEMENT_ORDER} list:\n{go_text(order)}\n"
+        )
+
+
+def _is_same_item(item: Any, ordered: Any, merge_key: str) -> bool:
+    if not merge_key:
+        return is_same(item, ordered)
+    if not isinstance(ordered, dict):
+        raise _wrong_argument(ordered)
+    for side in (item, ordered):
+        if merge_key not in side:
+            raise _no_merge_key(side, merge_key)
+    return is_same(item[merge_key], ordered[merge_key])
+
+
+def _has(item: Any, key: str, value: Any) -> bool:
+    return key in item and is_same(item[key], value)
+
+
+def _unique(items: Items) -> Items:
+    unique: Items = []
+    for item in items:
+        if not holds(unique, item):
+            unique.append(item)
+    return unique
+
+
+_MAP = go_type({})
+_LIST = go_type([])
+
+
+def _element_type(*lists: Items) -> str:
+    """The one type of all items."""
+    types = [go_type(item) for items in lists for item in items]
+    if not types:
+        raise ApiError("no elements in any of the given slices")
+    if types[0] == _LIST:
+        raise Invalid("lists of lists are not supported", details={})
+    if len(set(types)) > 1:
+        raise ApiError(f"list element types are not identical: {go_text(list(lists))}")
+    return types[0]
+
+
+def _is_dropped(value: Any) -> bool:
+    return isinstance(value, dict) and DIRECTIVE in value
+
+
+def _without_directives(value: Any) -> Any:
+    """A value that is new to the document: what was meant as a directive is left out."""
+    if isinstance(value, dict):
+        return {key: _without_directives(member) for key, member in value.items() if not _is_dropped(member)}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_dropped(item)]
+    return value
+
+
+def _list_name(directive: str, prefix: str) -> str:
+    """The list that `$prefix/name` is about."""
+    head, slash, name = directive.partition("/")
+    if not slash or head != prefix:
+        what = "primitive list" if prefix == DELETE_FROM_LIST else "setElementOrder list"
+        raise BadRequest(f"invalid patch format of {what}")
+    return name
+
+
+def _list(value: Any) -> Items:
+    if not isinstance(value, list):
+        raise ApiError(f"expected a {_LIST}, but received a {go_type(value)}")
+    return value
+
+
+def _field(node: Node | None, name: str) -> Node:
+    field = node.field(name) if node is not None else None
+    if field is None:
+        type_ = node.name.rpartition(".")[2] if node is not None else ""
+        raise ApiError(f"unable to find api field in struct {type_} for the json field {go_quote(name)}")
+    return field
+
+
+def _strategy(field: Node) -> str:
+    """`merge`, `replace` or nothing; retainKeys only concerns who writes patches."""
+    return next((strategy for strategy in field.patch_strategies if strategy != "retainKeys"), "")
+
+
+def _no_merge_key(item: Object, merge_key: str) -> ApiError:
+    return ApiError(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
+
+
+def _wrong_argument(value: Any) -> ApiError:
+    return ApiError(f"expected a {_MAP}, but received a {go_type(value)}")
+
+
+def _unknown_directive(patch: Object) -> ApiError:
+    return ApiError(f"unknown patch type: {go_text(patch[DIRECTIVE])} in map: {go_text(patch)}")

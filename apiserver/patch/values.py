@@ -1,0 +1,55 @@
+"""JSON values as Go sees them, which patches need for comparing and for their error texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubeloop.apimachinery.field import go_float
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Equality of JSON values in which 1, 1.0 and true are three things."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(is_same(value, right[key]) for key, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(is_same, left, right))
+    return go_type(left) == go_type(right) and left == right
+
+
+def holds(values: list[Any], wanted: Any) -> bool:
+    return any(is_same(value, wanted) for value in values)
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy in which no object has a null member; nulls in lists stay."""
+    if isinstance(value, dict):
+        return {key: without_nulls(member) for key, member in value.items() if member is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def go_type(value: Any) -> str:
+    """The Go type that encoding/json gives a value."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int64"
+    if isinstance(value, float):
+        return "float64"
+    if isinstance(value, str):
+        return "string"
+    return "[]interface {}" if isinstance(value, list) else "map[string]interface {}"
+
+
+def go_text(value: Any) -> str:
+    """A value as Go's %v prints it: `map[a:1 b:[x y]]`, keys sorted."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_text(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(go_text, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return go_float(value)
+    return "<nil>" if value is None else str(value)
