@@ -1,7 +1,7 @@
 """Time as a constructor argument.
 
 Components never read a clock of their own: they are given a Clock. In a process it is `SystemClock`
-(kubeloop.client.clock); in the in-process cluster it is the virtual clock of kubeloop.testing, on which ten minutes
+(kubeloop.clock); in the in-process cluster it is the virtual clock of kubeloop.testing, on which ten minutes
 pass in a millisecond. Durations are seconds (float), instants are timezone-aware UTC datetimes.
 """
 
