@@ -63,7 +63,8 @@ class SqliteDialect:
         assert isinstance(sqlite, SqliteConnection)
         (free_pages,) = sqlite.execute("PRAGMA freelist_count").fetchone()
         if free_pages > _FREE_PAGES_KEPT:
-            sqlite.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").fetchall()
+            # A script, as it steps to the end: this pragma gives back one page a step, and execute() makes only one.
+            sqlite.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})")
 
     def _prepare(self, sqlite: SqliteConnection, _: Any) -> None:
         sqlite.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
