@@ -131,6 +131,7 @@ class Schema:
             is_pointer=go.is_pointer,
             omit=go.omit,
             embedded=go.embedded,
+            default=go.default,
         )
 
     def _typed(self, value: Definition, go_type: str) -> TypeNode:

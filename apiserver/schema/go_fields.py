@@ -1,8 +1,9 @@
-"""What OpenAPI does not say about Kubernetes' Go structs: field types, omitempty, embedding, enums.
+"""What OpenAPI does not say about Kubernetes' Go structs: field types, omitempty, embedding, enums, defaults.
 
 `data/go-fields.json` lists, for every struct behind a definition, its fields in Go's order as `json-name go-type flags
 [embedded structs]`: a type with a star is kept when present, `e` is omitempty, `z` omitzero, `-` neither. It was read
 from the types.go files of Kubernetes v1.36. `definitions` merges it into TypeNodes, `openapi` takes the enums.
+`defaults` are those the types declare themselves (`+default`), not those of the defaulting functions.
 Structs that are not listed (those of other minor versions) are guessed from `required` by the caller.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -30,26 +32,29 @@ class GoField:
     is_pointer: bool
     omit: Omit
     embedded: tuple[str, ...]
+    default: Any = None
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    table: Mapping[str, Mapping[str, Sequence[str]]] = orjson.loads(_TABLE.read_bytes())
+def _table() -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = orjson.loads(_TABLE.read_bytes())
     return table
 
 
 def go_fields(struct: str) -> Mapping[str, GoField]:
     """The fields of the struct behind the definition `struct`, by JSON name; empty where it is not listed."""
-    return {line.split(" ", 1)[0]: _parse(line) for line in _table()["fields"].get(struct, ())}
+    defaults = _table()["defaults"].get(struct, {})
+    return dict(_parse(line, defaults) for line in _table()["fields"].get(struct, ()))
 
 
-def _parse(line: str) -> GoField:
-    _, go_type, flags, *embedded = line.split(" ")
-    return GoField(
+def _parse(line: str, defaults: Mapping[str, Any]) -> tuple[str, GoField]:
+    name, go_type, flags, *embedded = line.split(" ")
+    return name, GoField(
         type=go_type.lstrip("*"),
         is_pointer=go_type.startswith("*"),
         omit=_OMIT[flags],
         embedded=tuple(embedded[0].split(".")) if embedded else (),
+        default=defaults.get(name),
     )
 
 
@@ -57,4 +62,5 @@ def enum_of(struct: str, go_type: str) -> Sequence[str]:
     """The allowed values of a field's named string type (`v1.PullPolicy` within core/v1); empty where it is no enum."""
     name = go_type.removeprefix("[]").rpartition(".")[2]
     enums = _table()["enums"]
-    return enums.get(f"{struct.rpartition('.')[0]}.{name}") or enums.get(f"{_CORE}.{name}") or ()
+    values: Sequence[str] = enums.get(f"{struct.rpartition('.')[0]}.{name}") or enums.get(f"{_CORE}.{name}") or ()
+    return values

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 Fields = Mapping[str, "TypeNode"]
 
@@ -47,6 +48,7 @@ class TypeNode:
     list_map_keys: tuple[str, ...] = ()
     map_type: str = ""  # atomic, granular; "" means granular
     required: tuple[str, ...] = ()
+    default: Any = None  # what a missing list-map key means (protocol: TCP); None where the type declares no default
     preserves_unknown_fields: bool = False  # a custom resource's x-kubernetes-preserve-unknown-fields
     nullable: bool = False  # a custom resource's `nullable`: an explicit null is kept
     go_type: str = ""  # as Go's reflection prints it, without a leading star: v1.PodSpec, []string, map[string]string

@@ -103,7 +103,7 @@ def cannot_be_handled(sent: GroupVersionKind, expected_kind: str, why: str) -> s
 
 
 def unrecognized(expected_kind: str, why: object, raw: bytes) -> str:
-    """The refusal of a body that does not even say what it is, with its first bytes (as text if they look like JSON)."""
+    """The refusal of a body that does not even say what it is, with its first bytes, as text if that may be JSON."""
     return f"the object provided is unrecognized (must be of type {expected_kind}): {why} ({_summary(raw)})"
 
 

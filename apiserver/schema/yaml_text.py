@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -25,6 +25,8 @@ def parse_yaml(raw: bytes) -> Any:
         return loader.get_single_document()
     except yaml.MarkedYAMLError as error:
         raise YamlSyntaxError(_message(error, raw)) from error
+    except yaml.reader.ReaderError as error:
+        raise YamlSyntaxError(f"yaml: {error.reason}") from error
     except yaml.YAMLError as error:
         raise YamlSyntaxError(f"yaml: {error}") from error
     finally:
@@ -59,8 +61,6 @@ def _repeated(node: yaml.Node) -> Any:
 class _Loader(yaml.CSafeLoader):
     """Only the scalars' meanings and the keys differ from PyYAML's safe loader."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
-
     def first_node(self) -> yaml.Node | None:
         """The first document's node; what follows it is not read."""
         return self.get_node() if self.check_node() else None
@@ -68,6 +68,9 @@ class _Loader(yaml.CSafeLoader):
     def get_single_document(self) -> Any:
         node = self.first_node()
         return None if node is None else self.construct_document(node)
+
+
+_Loader.yaml_implicit_resolvers = {}  # its own: PyYAML's read dates as dates and 1e3 as text
 
 
 def _resolver(tag: str, pattern: str, first: str) -> None:

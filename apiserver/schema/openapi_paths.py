@@ -1,0 +1,298 @@
+"""The paths of the OpenAPI documents: one operation for each verb of each served kind.
+
+Written once in the terms of OpenAPI v3; `as_v2` restates an operation for the older document. What kubectl reads here
+is the kind behind a path (`x-kubernetes-group-version-kind`) and which query parameters a PATCH takes. `openapi` calls
+it with the kinds that are served, which the registry knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Operation = dict[str, Any]
+
+COMPONENTS = "#/components/schemas/"
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_WATCH_MEDIA_TYPES = (
+    *_MEDIA_TYPES,
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+)
+_PATCH_MEDIA_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSubresource:
+    """A subresource of a served kind: the kind its bodies are of, and its verbs (get, create, update, patch)."""
+
+    name: str
+    group: str
+    version: str
+    kind: str
+    verbs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind with paths of its own.
+
+    `schema` is the OpenAPI schema of a custom resource's version; None for the kinds of the shipped definitions.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    is_namespaced: bool
+    verbs: tuple[str, ...]
+    subresources: Sequence[ServedSubresource] = field(default=())
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def group_version_path(self) -> str:
+        """`api/v1`, `apis/apps/v1`: how the OpenAPI index names the document."""
+        return f"apis/{self.group}/{self.version}" if self.group else f"api/{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What an operation is about; `component` and `list_component` name schemas of the document."""
+
+    served: ServedKind
+    group: str
+    version: str
+    kind: str
+    component: str
+    list_component: str
+    has_namespace: bool
+    subresource: str = ""
+
+    def operation_id(self, verb: tuple[str, str], suffix: str = "") -> str:
+        group = "".join(word[:1].upper() + word[1:] for word in _short_group(self.served.group).split("."))
+        where = "Namespaced" if self.has_namespace else ""
+        subresource = "".join(word.capitalize() for word in self.subresource.split("/"))
+        return (
+            f"{verb[0]}{group}{self.served.version.capitalize()}{verb[1]}{where}{self.served.kind}{subresource}{suffix}"
+        )
+
+
+def paths_of(served: ServedKind, component_of: Mapping[tuple[str, str, str], str]) -> Iterator[tuple[str, Operation]]:
+    """The path items of one kind; `component_of` finds the schema name of a kind (with the kind's `…List` too)."""
+    collection = f"/{served.group_version_path}/{served.plural}"
+    target = _target(served, served.group, served.version, served.kind, component_of)
+    if served.is_namespaced:
+        namespaced = f"/{served.group_version_path}/namespaces/{{namespace}}/{served.plural}"
+        if "list" in served.verbs:
+            everywhere = _target(served, served.group, served.version, served.kind, component_of, everywhere=True)
+            yield collection, {"get": _list(everywhere, "ForAllNamespaces"), "parameters": _path_parameters()}
+        collection = namespaced
+    names = ("namespace",) if served.is_namespaced else ()
+    if item := dict(_collection_operations(target)):
+        yield collection, {**item, "parameters": _path_parameters(*names)}
+    if item := dict(_object_operations(target, served.verbs)):
+        yield f"{collection}/{{name}}", {**item, "parameters": _path_parameters("name", *names)}
+    for sub in served.subresources:
+        below = _target(served, sub.group, sub.version, sub.kind, component_of, subresource=sub.name)
+        if item := dict(_object_operations(below, sub.verbs)):
+            yield f"{collection}/{{name}}/{sub.name}", {**item, "parameters": _path_parameters("name", *names)}
+
+
+def _target(
+    served: ServedKind,
+    group: str,
+    version: str,
+    kind: str,
+    component_of: Mapping[tuple[str, str, str], str],
+    *,
+    subresource: str = "",
+    everywhere: bool = False,
+) -> _Target:
+    component = component_of.get((group, version, kind), "")
+    return _Target(
+        served=served,
+        group=group,
+        version=version,
+        kind=kind,
+        component=component,
+        list_component=component_of.get((group, version, f"{kind}List"), component),
+        has_namespace=served.is_namespaced and not everywhere,
+        subresource=subresource,
+    )
+
+
+def _collection_operations(target: _Target) -> Iterator[tuple[str, Operation]]:
+    verbs = target.served.verbs
+    if "list" in verbs:
+        yield "get", _list(target)
+    if "create" in verbs:
+        yield "post", _write(target, ("create", ""), "post")
+    if "deletecollection" in verbs:
+        operation = _operation(target, ("delete", "Collection"), "deletecollection", f"{_META}.Status")
+        yield "delete", {**operation, "parameters": [*_LIST_PARAMETERS, *_DELETE_PARAMETERS]}
+
+
+def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[str, Operation]]:
+    if "get" in verbs:
+        yield "get", {**_operation(target, ("read", ""), "get", target.component), "parameters": [_PRETTY]}
+    if "update" in verbs:
+        yield "put", _write(target, ("replace", ""), "put")
+    if "create" in verbs and target.subresource:
+        yield "post", _write(target, ("create", ""), "post")
+    if "patch" in verbs:
+        yield "patch", _patch(target)
+    if "delete" in verbs:
+        operation = _operation(target, ("delete", ""), "delete", f"{_META}.Status")
+        options = {"content": {"*/*": {"schema": _ref(f"{_META}.DeleteOptions")}}}
+        yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": options}
+
+
+def _list(target: _Target, suffix: str = "") -> Operation:
+    operation = _operation(target, ("list", ""), "list", target.list_component, _WATCH_MEDIA_TYPES, suffix)
+    return {**operation, "parameters": list(_LIST_PARAMETERS)}
+
+
+def _write(target: _Target, verb: tuple[str, str], action: str) -> Operation:
+    operation = _operation(target, verb, action, target.component)
+    body = {"content": {"*/*": {"schema": _ref(target.component)}}, "required": True}
+    return {**operation, "parameters": list(_WRITE_PARAMETERS), "requestBody": body}
+
+
+def _patch(target: _Target) -> Operation:
+    operation = _operation(target, ("patch", ""), "patch", target.component)
+    types = _PATCH_MEDIA_TYPES[:3] if target.served.schema is not None else _PATCH_MEDIA_TYPES
+    body = {"content": {media_type: {"schema": _ref(f"{_META}.Patch")} for media_type in types}, "required": True}
+    return {**operation, "parameters": [*_WRITE_PARAMETERS, _FORCE], "requestBody": body}
+
+
+def _operation(
+    target: _Target,
+    verb: tuple[str, str],
+    action: str,
+    component: str,
+    media_types: Sequence[str] = _MEDIA_TYPES,
+    suffix: str = "",
+) -> Operation:
+    served = target.served
+    what = f"{target.subresource} of the specified {served.kind}" if target.subresource else served.kind
+    answer = {"content": {media_type: {"schema": _ref(component)} for media_type in media_types}} if component else {}
+    return {
+        "tags": [f"{_tag(served.group)}_{served.version}"],
+        "description": f"{action} {what}",
+        "operationId": target.operation_id(verb, suffix),
+        "responses": {"200": {"description": "OK", **answer}, "401": {"description": "Unauthorized"}},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": {"group": target.group, "version": target.version, "kind": target.kind},
+    }
+
+
+def _ref(component: str) -> dict[str, str]:
+    return {"$ref": COMPONENTS + component} if component else {}
+
+
+def _short_group(group: str) -> str:
+    return group.removesuffix(".k8s.io") or "core"
+
+
+def _tag(group: str) -> str:
+    first, *rest = _short_group(group).split(".")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _path_parameters(*names: str) -> list[Operation]:
+    described = {
+        "name": "name of the object",
+        "namespace": "the namespace the object lives in",
+    }
+    in_path = [
+        {
+            "name": name,
+            "in": "path",
+            "description": described[name],
+            "required": True,
+            "schema": {"type": "string", "uniqueItems": True},
+        }
+        for name in names
+    ]
+    return [*in_path, _PRETTY]
+
+
+def _query(name: str, kind: str, description: str) -> Operation:
+    schema = {"type": kind, "uniqueItems": True}
+    return {"name": name, "in": "query", "description": description, "schema": schema}
+
+
+_PRETTY = _query("pretty", "string", "If 'true', the answer is indented.")
+_DRY_RUN = _query("dryRun", "string", "'All': everything is done but storing the result.")
+_WRITE_PARAMETERS = (
+    _DRY_RUN,
+    _query("fieldManager", "string", "The name of the actor that makes this change, at most 128 characters."),
+    _query(
+        "fieldValidation", "string", "What to do about unknown and duplicate fields: Ignore, Warn (default), Strict."
+    ),
+)
+_FORCE = _query("force", "boolean", "Apply only: take over fields that other managers own.")
+_LIST_PARAMETERS = (
+    _query("allowWatchBookmarks", "boolean", "Ask for watch events of type BOOKMARK."),
+    _query("continue", "string", "The token of a previous page."),
+    _query("fieldSelector", "string", "Restrict the objects by their fields."),
+    _query("labelSelector", "string", "Restrict the objects by their labels."),
+    _query("limit", "integer", "The greatest number of objects on a page."),
+    _query("resourceVersion", "string", "A constraint on how fresh the answer must be."),
+    _query("resourceVersionMatch", "string", "How resourceVersion is applied to lists."),
+    _query("sendInitialEvents", "boolean", "Begin a watch with the current objects."),
+    _query("timeoutSeconds", "integer", "The longest duration of the call."),
+    _query("watch", "boolean", "Watch for changes instead of listing."),
+)
+_DELETE_PARAMETERS = (
+    _DRY_RUN,
+    _query("gracePeriodSeconds", "integer", "Seconds before the object is removed; 0 means at once."),
+    _query("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
+    _query("propagationPolicy", "string", "What becomes of dependents: Orphan, Background, Foreground."),
+)
+
+
+def as_v2(item: Operation) -> Operation:
+    """A path item in the terms of OpenAPI v2: bodies are parameters, media types stand beside the operation."""
+    restated: Operation = {}
+    for key, value in item.items():
+        restated[key] = [_parameter_v2(p) for p in value] if key == "parameters" else _operation_v2(value)
+    return restated
+
+
+def _operation_v2(operation: Operation) -> Operation:
+    restated = {key: value for key, value in operation.items() if key not in ("requestBody", "responses", "parameters")}
+    parameters = [_parameter_v2(parameter) for parameter in operation.get("parameters", ())]
+    body = operation.get("requestBody", {}).get("content", {})
+    if body:
+        schema = _ref_v2(next(iter(body.values()))["schema"])
+        parameters.append({"name": "body", "in": "body", "required": True, "schema": schema})
+    answers: Operation = {}
+    for code, answer in operation["responses"].items():
+        content = answer.get("content", {})
+        answers[code] = {"description": answer["description"]}
+        if content:
+            answers[code]["schema"] = _ref_v2(next(iter(content.values()))["schema"])
+        restated.setdefault("produces", list(content))
+    return {
+        **restated,
+        "consumes": list(body) or ["*/*"],
+        "schemes": ["https"],
+        "parameters": parameters,
+        "responses": answers,
+    }
+
+
+def _parameter_v2(parameter: Operation) -> Operation:
+    return {key: value for key, value in parameter.items() if key != "schema"} | parameter["schema"]
+
+
+def _ref_v2(schema: Mapping[str, str]) -> dict[str, str]:
+    return {key: value.replace(COMPONENTS, "#/definitions/") for key, value in schema.items()}
