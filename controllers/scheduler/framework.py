@@ -1,0 +1,230 @@
+"""Framework: the plugins of one profile, run point by point."""
+
+# mypy: disable-error-code="type-abstract"
+# Extension points are abstract classes, and here they are only asked for with isinstance.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from controllers.scheduler import interface
+from controllers.scheduler.diagnosis import Diagnosis
+from controllers.scheduler.hints import ProfileHints
+from controllers.scheduler.interface import CycleState, Nomination, Plugin
+from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable
+
+MAX_PERMIT_SECONDS = 15 * 60.0
+FilterFunction = Callable[[CycleState, PodInfo, NodeInfo], Status | None]
+P = TypeVar("P", bound=Plugin)
+
+
+class Framework:
+    """Built once a profile; holds no state of any pod. `weights` are those of the score plugins, 1 where not named."""
+
+    def __init__(self, name: str, plugins: Sequence[Plugin], weights: Mapping[str, int], nominator: Nominator) -> None:
+        self.name = name
+        self.plugins = tuple(plugins)
+        self.nominator = nominator
+        self._weights = weights
+        self._queue_sorts = self._those(interface.QueueSortPlugin)
+        self._pre_filters = self._those(interface.PreFilterPlugin)
+        self._filters = self._those(interface.FilterPlugin)
+        self._post_filters = self._those(interface.PostFilterPlugin)
+        self._pre_scores = self._those(interface.PreScorePlugin)
+        self._scores = self._those(interface.ScorePlugin)
+        self._reserves = self._those(interface.ReservePlugin)
+        self._permits = self._those(interface.PermitPlugin)
+        self._pre_binds = self._those(interface.PreBindPlugin)
+        self._binds = self._those(interface.BindPlugin)
+        self._post_binds = self._those(interface.PostBindPlugin)
+
+    def _those(self, kind: type[P]) -> tuple[P, ...]:
+        return tuple(plugin for plugin in self.plugins if isinstance(plugin, kind))
+
+    @property
+    def hints(self) -> ProfileHints:
+        """What the queue is to know."""
+        events = {plugin.NAME: plugin.events() for plugin in self.plugins}
+        return ProfileHints(events, self._those(interface.PreEnqueuePlugin))
+
+    @property
+    def queue_sort(self) -> interface.QueueSortPlugin:
+        """The one plugin that orders the queue."""
+        (plugin,) = self._queue_sorts
+        return plugin
+
+    @property
+    def has_scoring(self) -> bool:
+        return bool(self._scores)
+
+    # Finding nodes -------------------------------------------------------------------------------------------------
+
+    def pre_filter(
+        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> tuple[frozenset[str] | None, Status | None]:
+        """The names of the only nodes to look at (None: all), and the refusal that ends the attempt, if any."""
+        names: frozenset[str] | None = None
+        narrowed_by: list[str] = []
+        refusal: Status | None = None
+        for plugin in self._pre_filters:
+            answer = plugin.pre_filter(state, pod)
+            if answer is None:
+                continue
+            if isinstance(answer, frozenset):
+                narrowed_by.append(plugin.NAME)
+                names = answer if names is None else names & answer
+                if not names:
+                    return names, _nobody_left(narrowed_by)
+            elif answer.code is Code.SKIP:
+                state.skip_filters.add(plugin.NAME)
+            elif answer.code is Code.UNSCHEDULABLE:
+                refusal = answer.of(plugin.NAME)
+            elif answer.code is Code.UNRESOLVABLE:
+                return None, answer.of(plugin.NAME)
+            else:
+                return None, failed(f'running PreFilter plugin "{plugin.NAME}": {answer.message}')
+        diagnosis.unschedulable_plugins.update(narrowed_by)
+        return names, refusal
+
+    def filters(self, state: CycleState) -> list[tuple[str, FilterFunction]]:
+        """The filters that this pod needs; the rest have said in PreFilter that they would pass every node."""
+        return [(plugin.NAME, plugin.filter) for plugin in self._filters if plugin.NAME not in state.skip_filters]
+
+    def filter_with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        """Whether the pod fits, with the pods that are promised this node and without them.
+
+        With: they come first. Without: the pod must not rely on pods that may never come (for its affinity, say).
+        """
+        if not self.nominator.is_empty:
+            state_with, node_with = self._with_nominated(state, pod, node)
+            if node_with is not node:
+                status = self._run_filters(state_with, pod, node_with)
+                if status is not None:
+                    return status
+        return self._run_filters(state, pod, node)
+
+    def _run_filters(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        for name, passes in self.filters(state):
+            status = passes(state, pod, node)
+            if status is not None:
+                return _as_filter_status(status, name)
+        return None
+
+    def _with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[CycleState, NodeInfo]:
+        promised = [p for p in self.nominator.on_node(node.name) if p.priority >= pod.priority and p.uid != pod.uid]
+        if not promised:
+            return state, node
+        state, node = state.clone(), node.copy()
+        for other in promised:
+            self.add_pod(state, pod, other, node)
+        return state, node
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+        """Count a pod on a copied node, in a cloned state."""
+        node.add_pod(added)
+        for plugin in self._pre_filters:
+            if plugin.NAME not in state.skip_filters:
+                plugin.add_pod(state, pod, added, node)
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+        """Take a pod off a copied node, in a cloned state."""
+        node.remove_pod(removed.uid)
+        for plugin in self._pre_filters:
+            if plugin.NAME not in state.skip_filters:
+                plugin.remove_pod(state, pod, removed, node)
+
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, node_statuses: Mapping[str, Status], absent: Status
+    ) -> tuple[Nomination | None, Status | None]:
+        """The first plugin that can make room ends it; else what all of them say."""
+        nomination: Nomination | None = None
+        reasons: list[str] = []
+        for plugin in self._post_filters:
+            result, status = plugin.post_filter(state, pod, node_statuses, absent)
+            if status is None or status.code is Code.UNRESOLVABLE:
+                return result, status
+            if not status.is_rejected:
+                return None, status
+            nomination = result or nomination
+            reasons += status.reasons
+        return nomination, Status(Code.UNSCHEDULABLE, tuple(reasons))
+
+    # Choosing one --------------------------------------------------------------------------------------------------
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, list[int]] | Status:
+        """By plugin: a weighted score a node."""
+        for pre_score in self._pre_scores:
+            status = pre_score.pre_score(state, pod, nodes)
+            if status is not None and status.code is Code.SKIP:
+                state.skip_scores.add(pre_score.NAME)
+            elif status is not None:
+                return failed(f'running PreScore plugin "{pre_score.NAME}": {status.message}')
+        scores: dict[str, list[int]] = {}
+        for plugin in self._scores:
+            if plugin.NAME in state.skip_scores:
+                continue
+            of_plugin = plugin.normalize(state, pod, nodes, plugin.score(state, pod, nodes))
+            weight = self._weights.get(plugin.NAME, 1)
+            scores[plugin.NAME] = of_plugin if weight == 1 else [score * weight for score in of_plugin]
+        return scores
+
+    # Carrying it out -----------------------------------------------------------------------------------------------
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        for plugin in self._reserves:
+            status = plugin.reserve(state, pod, node_name)
+            if status is not None:
+                return status.of(plugin.NAME)
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        for plugin in reversed(self._reserves):
+            plugin.unreserve(state, pod, node_name)
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, dict[str, float]]:
+        """A refusal, or the plugins that hold the pod back, each with its longest wait in seconds."""
+        waits: dict[str, float] = {}
+        for plugin in self._permits:
+            status, seconds = plugin.permit(state, pod, node_name)
+            if status is None:
+                continue
+            if status.code is not Code.WAIT:
+                return status.of(plugin.NAME), {}
+            waits[plugin.NAME] = min(seconds, MAX_PERMIT_SECONDS)
+        return None, waits
+
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        for plugin in self._pre_binds:
+            status = await plugin.pre_bind(state, pod, node_name)
+            if status is not None and status.code is not Code.SKIP:
+                return status.of(plugin.NAME)
+        return None
+
+    async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """The first plugin that does not skip does it."""
+        for plugin in self._binds:
+            status = await plugin.bind(state, pod, node_name)
+            if status is None or status.code is not Code.SKIP:
+                return status and status.of(plugin.NAME)
+        return SKIP
+
+    async def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        for plugin in self._post_binds:
+            await plugin.post_bind(state, pod, node_name)
+
+
+def _as_filter_status(status: Status, plugin: str) -> Status:
+    if status.is_rejected:
+        return status.of(plugin)
+    return failed(f'running "{plugin}" filter plugin: {status.message}').of(plugin)
+
+
+def _nobody_left(plugins: Sequence[str]) -> Status:
+    names = sorted(plugins)
+    if len(names) == 1:
+        return unresolvable(f"node(s) didn't satisfy plugin {names[0]}").of(names[0])
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously").of(names[0])

@@ -1,0 +1,100 @@
+"""PodInfo: a pod as the scheduler reads it, worked out once when the pod is first seen.
+
+Plugins read these fields instead of the object's JSON: the filter loop asks thousands of times a second. A PodInfo is
+never changed; a changed pod gets a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, required_terms, weighted_terms
+from controllers.scheduler.node_affinity import (
+    PreferredTerm,
+    RequiredNodeAffinity,
+    preferred_terms,
+    required_node_affinity,
+)
+from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar, non_zero_requests, pod_requests
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, labels_of, uid_of
+
+HostPort = tuple[str, str, int]  # address, protocol, port
+ANY_ADDRESS = "0.0.0.0"
+
+
+class PodInfo:
+    """What the scheduler needs of one pod."""
+
+    def __init__(self, pod: ReadOnlyObject) -> None:
+        spec: Mapping[str, Any] = pod.get("spec") or {}
+        self.pod = pod
+        self.spec = spec
+        self.key: ObjectKey = key_of(pod)
+        self.namespace = self.key.namespace
+        self.name = self.key.name
+        self.uid = uid_of(pod)
+        self.labels = labels_of(pod)
+        self.priority: int = spec.get("priority") or 0
+        self.node_name: str = spec.get("nodeName") or ""
+        self.scheduler_name: str = spec.get("schedulerName") or "default-scheduler"
+        self.is_being_deleted = is_being_deleted(pod)
+        self.nominated_node_name: str = (pod.get("status") or {}).get("nominatedNodeName") or ""
+
+        requests = pod_requests(pod)
+        self.cpu = requests.get(CPU, 0)
+        self.memory = requests.get(MEMORY, 0)
+        self.ephemeral_storage = requests.get(EPHEMERAL_STORAGE, 0)
+        self.scalars = {name: asked for name, asked in requests.items() if is_scalar(name)}
+        self.non_zero_cpu, self.non_zero_memory = non_zero_requests(pod, requests)
+        self.host_ports = _host_ports(spec)
+
+        affinity = spec.get("affinity") or {}
+        near, far = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
+        self.has_pod_affinity = near is not None or far is not None
+        self.required_affinity: Sequence[AffinityTerm] = required_terms(near, self.namespace)
+        self.required_anti_affinity: Sequence[AffinityTerm] = required_terms(far, self.namespace)
+        self.preferred_affinity: Sequence[WeightedTerm] = weighted_terms(near, self.namespace)
+        self.preferred_anti_affinity: Sequence[WeightedTerm] = weighted_terms(far, self.namespace)
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.key})"
+
+    @property
+    def tolerations(self) -> Sequence[Mapping[str, Any]]:
+        return self.spec.get("tolerations") or ()
+
+    @cached_property
+    def required_node_affinity(self) -> RequiredNodeAffinity:
+        return required_node_affinity(self.spec)
+
+    @cached_property
+    def preferred_node_affinity(self) -> Sequence[PreferredTerm]:
+        return preferred_terms(self.spec)
+
+    @cached_property
+    def claim_keys(self) -> Sequence[ObjectKey]:
+        """The PersistentVolumeClaims it mounts."""
+        claims = (volume.get("persistentVolumeClaim") for volume in self.spec.get("volumes") or ())
+        return tuple(ObjectKey(self.namespace, claim["claimName"]) for claim in claims if claim)
+
+    def on_node(self, node_name: str) -> PodInfo:
+        """The same pod, placed: what the cache assumes until the binding is seen."""
+        placed = copy(self)
+        placed.spec = {**self.spec, "nodeName": node_name}
+        placed.pod = {**self.pod, "spec": placed.spec}
+        placed.node_name = node_name
+        return placed
+
+
+def _host_ports(spec: Mapping[str, Any]) -> Sequence[HostPort]:
+    """Of containers and sidecars; other init containers are gone when the ports would be used."""
+    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
+    return tuple(
+        (port.get("hostIP") or ANY_ADDRESS, port.get("protocol") or "TCP", port["hostPort"])
+        for container in (*sidecars, *(spec.get("containers") or ()))
+        for port in container.get("ports") or ()
+        if (port.get("hostPort") or 0) > 0
+    )

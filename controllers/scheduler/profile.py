@@ -1,0 +1,36 @@
+"""Profiles: a scheduler name, the plugins it runs, and their arguments. One process may serve several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from controllers.scheduler.framework import Framework
+from controllers.scheduler.interface import Filtering, Handle
+from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.plugins.catalog import DEFAULT_PLUGINS, Entry
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Pods whose spec.schedulerName is `name` are scheduled by it. `percentage_of_nodes_to_score` 0: adaptive."""
+
+    name: str = DEFAULT_SCHEDULER
+    plugins: Sequence[Entry] = DEFAULT_PLUGINS
+    args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by plugin name
+    percentage_of_nodes_to_score: int = 0
+
+    def build(self, handle: Handle, nominator: Nominator) -> Framework:
+        """The framework of this profile; `handle` is what its plugins reach the scheduler by."""
+        built: list[Framework] = []
+        filtering: Callable[[], Filtering] = lambda: built[0]  # noqa: E731 - known only when the plugins are
+        plugins = [
+            entry.plugin(replace(handle, args=self.args.get(entry.plugin.NAME) or {}, filtering=filtering))
+            for entry in self.plugins
+        ]
+        weights = {entry.plugin.NAME: entry.weight for entry in self.plugins}
+        built.append(Framework(self.name, plugins, weights, nominator))
+        return built[0]

@@ -1,0 +1,96 @@
+"""Snapshot: the cluster as it is while one pod is scheduled.
+
+It is brought up to date before each pod by exchanging the nodes that changed since (cache.Cache.update), never rebuilt:
+with a thousand nodes and one pod placed, one NodeInfo is copied. Beside the nodes it keeps what lets plugins skip their
+work: which nodes have taints at all, which have pods with affinity, who has which image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from controllers.scheduler.node_info import NodeInfo
+from kubeloop.apimachinery.meta import ReadOnlyObject
+
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+
+
+class Snapshot:
+    """Invariant: `nodes` holds only NodeInfos with a node, and the sets below say exactly what is true of them."""
+
+    def __init__(self, nodes: Iterable[NodeInfo] = ()) -> None:
+        self.generation = 0  # of the newest change in it
+        self.order_version = 0  # of the cache's order of nodes
+        self.nodes: list[NodeInfo] = []
+        self._positions: dict[str, int] = {}
+        self.with_affinity: dict[str, NodeInfo] = {}
+        self.with_anti_affinity: dict[str, NodeInfo] = {}
+        self.unschedulable: set[str] = set()
+        self.repelling: set[str] = set()
+        self.unwelcoming: set[str] = set()
+        self.images: dict[str, dict[str, int]] = {}  # image name: node name: size in bytes
+        self.replace_all(list(nodes))
+
+    def get(self, name: str) -> NodeInfo | None:
+        position = self._positions.get(name)
+        return None if position is None else self.nodes[position]
+
+    def replace_all(self, nodes: Sequence[NodeInfo]) -> None:
+        """Nodes came, went or moved to another zone: take these, in this order."""
+        for node in self.nodes:
+            self._forget(node)
+        self.nodes = list(nodes)
+        self._positions = {node.name: position for position, node in enumerate(self.nodes)}
+        for node in self.nodes:
+            self._note(node)
+
+    def replace(self, node: NodeInfo) -> None:
+        """One node that is already here, in its new state."""
+        position = self._positions[node.name]
+        self._forget(self.nodes[position])
+        self.nodes[position] = node
+        self._note(node)
+
+    def _note(self, node: NodeInfo) -> None:
+        if node.pods_with_affinity:
+            self.with_affinity[node.name] = node
+        if node.pods_with_anti_affinity:
+            self.with_anti_affinity[node.name] = node
+        if node.is_unschedulable:
+            self.unschedulable.add(node.name)
+        if node.repelling_taints:
+            self.repelling.add(node.name)
+        if node.unwelcoming_taints:
+            self.unwelcoming.add(node.name)
+        for image, size in node.images.items():
+            self.images.setdefault(image, {})[node.name] = size
+
+    def _forget(self, node: NodeInfo) -> None:
+        self.with_affinity.pop(node.name, None)
+        self.with_anti_affinity.pop(node.name, None)
+        self.unschedulable.discard(node.name)
+        self.repelling.discard(node.name)
+        self.unwelcoming.discard(node.name)
+        for image in node.images:
+            holders = self.images[image]
+            del holders[node.name]
+            if not holders:
+                del self.images[image]
+
+
+def zone_of(node: ReadOnlyObject) -> str:
+    """Region and zone in one, as the node tree groups them."""
+    labels = (node.get("metadata") or {}).get("labels") or {}
+    region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
+    return f"{region}:{zone}" if region or zone else ""
+
+
+def zones_in_turn(nodes: Iterable[NodeInfo]) -> list[NodeInfo]:
+    """One node of each zone after the other, so that a search that stops early has seen every zone."""
+    by_zone: dict[str, list[NodeInfo]] = {}
+    for node in nodes:
+        if node.node is not None:
+            by_zone.setdefault(zone_of(node.node), []).append(node)
+    longest = max(map(len, by_zone.values()), default=0)
+    return [zone[i] for i in range(longest) for zone in by_zone.values() if i < len(zone)]

@@ -1,0 +1,40 @@
+"""Taints and tolerations, as component-helpers/scheduling/corev1 (v1.36) matches them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Taint = Mapping[str, Any]
+Toleration = Mapping[str, Any]
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+KEEPS_AWAY = (NO_SCHEDULE, NO_EXECUTE)  # the effects that count when a pod is placed
+
+UNSCHEDULABLE_TAINT: Taint = {"key": "node.kubernetes.io/unschedulable", "effect": NO_SCHEDULE}
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """An empty effect tolerates every effect, an empty key with Exists every key."""
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
+        return True
+    return operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def is_tolerated(tolerations: Sequence[Toleration], taint: Taint) -> bool:
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def untolerated_taint(tolerations: Sequence[Toleration], taints: Sequence[Taint]) -> Taint | None:
+    """The first taint that keeps the pod away; PreferNoSchedule never does."""
+    for taint in taints:
+        if taint.get("effect") in KEEPS_AWAY and not is_tolerated(tolerations, taint):
+            return taint
+    return None
