@@ -1,30 +1,66 @@
-"""Logging of every process: structlog, as klog-like text or JSON lines, on standard error."""
+"""Logging of every process: structlog on standard error, as klog's text (the default) or klog's JSON lines."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import traceback
+from collections.abc import MutableMapping
+from datetime import UTC, datetime
+from typing import Any
 
+import orjson
 import structlog
+
+from kubeloop.apimachinery.times import format_micro_time
+
+Fields = MutableMapping[str, Any]
+
+# klog writes "debug" messages from verbosity 4 on.
+DEBUG_VERBOSITY = 4
 
 
 def configure_logging(form: str, verbosity: int) -> None:
-    """`form` is "text" or "json"; a verbosity of 4 or more shows details."""
-    level = logging.DEBUG if verbosity >= 4 else logging.INFO
+    """`form` is "text" or "json"; a verbosity of 4 or more shows details. Once, at the start of a process."""
+    level = logging.DEBUG if verbosity >= DEBUG_VERBOSITY else logging.INFO
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
-    renderer = (
-        structlog.processors.JSONRenderer()
-        if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
+        processors=[_render_json if form == "json" else _render_text],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _render_text(_: Any, level: str, fields: Fields) -> str:
+    """`I1130 00:02:50.123456    4711] "scaled replica set" replica_set="default/web" replicas_to=3`."""
+    now = datetime.now(UTC)
+    message, error = _take_message(fields)
+    pairs = "".join(f" {name}={_quoted(value)}" for name, value in fields.items())
+    head = f"{_LETTERS.get(level, 'I')}{now:%m%d %H:%M:%S.%f} {os.getpid():>7}]"
+    return f'{head} "{message}"{pairs}{error}\n' if not error else f'{head} "{message}"{pairs}\n{error}'
+
+
+def _render_json(_: Any, level: str, fields: Fields) -> str:
+    message, error = _take_message(fields)
+    line = {"ts": format_micro_time(datetime.now(UTC)), "level": level, "msg": message, **fields}
+    if error:
+        line["stacktrace"] = error
+    return orjson.dumps(line, default=str).decode() + "\n"
+
+
+def _take_message(fields: Fields) -> tuple[str, str]:
+    """The constant message, and the traceback of `exc_info` as text."""
+    message = fields.pop("event", "")
+    error = fields.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    return message, "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else ""
+
+
+def _quoted(value: Any) -> str:
+    return orjson.dumps(value, default=str).decode()
+
+
+_LETTERS = {"debug": "I", "info": "I", "warning": "W", "error": "E", "critical": "F", "exception": "E"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -16,10 +17,13 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, Conflict
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.client.store import CacheMutated
-from kubeloop.runtime.metrics import NO_QUEUE_METRICS, RuntimeMetrics
+from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS
 from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError
 from kubeloop.runtime.source import Source
 from kubeloop.runtime.workqueue import RateLimitedQueue, ShutDown
+
+if TYPE_CHECKING:
+    from kubeloop.runtime.metrics import RuntimeMetrics
 
 log = structlog.get_logger(__name__)
 

@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections import deque
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -20,7 +21,9 @@ from kubeloop.apimachinery.resource import EVENTS
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.event_correlator import Correlated, EventCorrelator, new_event
-from kubeloop.runtime.metrics import RuntimeMetrics
+
+if TYPE_CHECKING:
+    from kubeloop.runtime.metrics import RuntimeMetrics
 
 log = structlog.get_logger(__name__)
 

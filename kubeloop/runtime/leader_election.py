@@ -11,7 +11,7 @@ import asyncio
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -22,7 +22,9 @@ from kubeloop.apimachinery.resource import LEASES
 from kubeloop.apimachinery.times import format_micro_time
 from kubeloop.client.api import Api
 from kubeloop.runtime.event_recorder import EventRecorder
-from kubeloop.runtime.metrics import RuntimeMetrics
+
+if TYPE_CHECKING:
+    from kubeloop.runtime.metrics import RuntimeMetrics
 
 log = structlog.get_logger(__name__)
 

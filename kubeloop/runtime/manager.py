@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -21,7 +21,9 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.reflector import Scope
 from kubeloop.runtime.controller import Controller, Surroundings
 from kubeloop.runtime.event_recorder import EventRecorder
-from kubeloop.runtime.metrics import RuntimeMetrics
+
+if TYPE_CHECKING:
+    from kubeloop.runtime.metrics import RuntimeMetrics
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +50,10 @@ class Manager:
         self._running: asyncio.TaskGroup | None = None
         self._stop_asked = asyncio.Event()
         self._is_ready = False
+
+    @property
+    def is_running(self) -> bool:
+        return self._running is not None
 
     @property
     def is_ready(self) -> bool:

@@ -1,46 +1,15 @@
 """What a loop process counts, under the names kube-controller-manager and controller-runtime use.
 
-The registry is handed in; a process without /metrics hands in none and counts nothing.
+The registry is handed in; a process without /metrics counts nothing and imports neither this nor prometheus_client.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from kubeloop.runtime.queue_metrics import QueueMetrics
+
 _QUEUE_BUCKETS = [1e-8 * 10**i for i in range(12)]
-
-
-class QueueMetrics(Protocol):
-    """What a workqueue reports."""
-
-    def added(self) -> None: ...
-
-    def depth(self, depth: int) -> None: ...
-
-    def started(self, depth: int, waited_seconds: float) -> None: ...
-
-    def finished(self, worked_seconds: float) -> None: ...
-
-    def retried(self) -> None: ...
-
-
-class NoQueueMetrics:
-    """Counts nothing."""
-
-    def added(self) -> None: ...
-
-    def depth(self, depth: int) -> None: ...
-
-    def started(self, depth: int, waited_seconds: float) -> None: ...
-
-    def finished(self, worked_seconds: float) -> None: ...
-
-    def retried(self) -> None: ...
-
-
-NO_QUEUE_METRICS = NoQueueMetrics()
 
 
 class RuntimeMetrics:

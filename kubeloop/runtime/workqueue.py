@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.runtime.metrics import NO_QUEUE_METRICS, QueueMetrics
+from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS, QueueMetrics
 
 Key = TypeVar("Key", bound=Hashable)
 

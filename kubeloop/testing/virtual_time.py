@@ -57,11 +57,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._thread_job_done)
         return future
 
-    async def shutdown_default_executor(self) -> None:
+    async def shutdown_default_executor(self, *args: Any) -> None:  # 3.12 added a timeout
         """Waits for the executor's threads, for real."""
         self._thread_jobs += 1
         try:
-            await super().shutdown_default_executor()
+            await super().shutdown_default_executor(*args)
         finally:
             self._thread_jobs -= 1
 
