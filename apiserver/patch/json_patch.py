@@ -41,7 +41,7 @@ def apply(document: Object, patch: Any) -> Any:
         for operation in operations:
             patcher.carry_out(operation)
     except _Inapplicable:
-        raise Invalid("the server rejected our request due to an error in our request", details={}) from None
+        raise Invalid.unprocessable() from None
     return patcher.document
 
 

@@ -304,7 +304,7 @@ def _element_type(*lists: Items) -> str:
     if not types:
         raise ApiError("no elements in any of the given slices")
     if types[0] == _LIST:
-        raise Invalid("lists of lists are not supported", details={})
+        raise Invalid.unprocessable()  # lists of lists are not supported
     if len(set(types)) > 1:
         raise ApiError(f"list element types are not identical: {go_text(list(lists))}")
     return types[0]

@@ -158,6 +158,11 @@ class Invalid(ApiError):
         details["causes"] = [error.to_cause() for error in errors]
         return cls(f'{_qualified(kind, group)} "{name}" is invalid: {joined}', details=details)
 
+    @classmethod
+    def unprocessable(cls) -> Invalid:
+        """The 422 that says nothing, as NewGenericServerResponse words it."""
+        return cls("the server rejected our request due to an error in our request", details={})
+
 
 class TooManyRequests(ApiError):
     code, reason = 429, "TooManyRequests"
