@@ -1,0 +1,7 @@
+"""`python -m apiserver`."""
+
+import sys
+
+from apiserver.main import main
+
+sys.exit(main())

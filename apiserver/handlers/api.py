@@ -1,0 +1,207 @@
+"""The way of an API request: find its target, know its user, ask whether they may, carry out the verb, answer.
+
+`KubernetesApi` is a raw ASGI application for the paths /api and /apis: FastAPI's dependency machinery would cost more
+than the write it leads to. Every refusal on the way is an ApiError and becomes its Status here, and only here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from apiserver.auth.authentication import User
+from apiserver.auth.authorization import Access, Authorizer, require
+from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
+from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
+from apiserver.handlers.call import Call
+from apiserver.handlers.metrics import Metrics
+from apiserver.handlers.negotiation import negotiate
+from apiserver.handlers.request import Target, find_target, parse_query, split_path
+from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
+from apiserver.handlers.subresources import SubresourceHandler
+from apiserver.registry.options import ListOptions, Query, Warnings, parse_bool
+from apiserver.registry.registry import Registry
+from apiserver.storage.interface import StorageUnavailable
+from kubeloop.apimachinery.errors import (
+    ApiError,
+    InternalError,
+    MethodNotAllowed,
+    ServiceUnavailable,
+    UnknownPath,
+)
+
+log = structlog.get_logger("apiserver")
+
+Authenticate = Callable[[str], User]
+Verb = Callable[[Call], Awaitable[Response]]
+
+# HTTP method -> Kubernetes verb, on a collection and on an object.
+_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+
+_HANDLERS: dict[str, Verb] = {
+    "get": get.get,
+    "create": create.create,
+    "update": update.update,
+    "patch": patch.patch,
+    "delete": delete.delete,
+    "deletecollection": list.delete_collection,
+}
+
+
+class HungUp(Exception):
+    """The client went away before its request was whole: nobody waits for an answer."""
+
+
+class KubernetesApi:
+    """Serves /api and /apis."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        decoder: Decoder,
+        authenticate: Authenticate,
+        authorizer: Authorizer,
+        subresources: SubresourceHandler,
+        metrics: Metrics,
+    ) -> None:
+        self._registry, self._decoder = registry, decoder
+        self._authenticate, self._authorizer = authenticate, authorizer
+        self._subresources, self._metrics = subresources, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        warnings = Warnings()
+        with self._metrics.request(scope["method"]) as measured:
+            try:
+                response = await self._answer(scope, receive, send, warnings, measured)
+            except HungUp:
+                return
+            except ApiError as error:
+                response = error_response(error)
+            except StorageUnavailable as error:
+                response = error_response(ServiceUnavailable(str(error), details={}))
+            except Exception:
+                log.exception("request failed", method=scope["method"], path=scope["path"])
+                response = error_response(InternalError.because("the server could not carry out the request"))
+            if response is None:
+                return  # a watch, which answered by itself
+            measured.code = response.status
+            await response.send(send, warnings.texts)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, warnings: Warnings, measured: Metrics.Measured
+    ) -> Response | None:
+        headers = dict(scope["headers"])
+        user = self._authenticate(headers.get(b"authorization", b"").decode("latin-1"))
+        path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
+        segments = split_path(path)
+        found = self._find(segments, headers)
+        if isinstance(found, Response):
+            return found if scope["method"] in ("GET", "HEAD") else error_response(_not_allowed())
+        query = parse_query(scope["query_string"])
+        verb = self._verb(scope["method"], found, query)
+        measured.verb, measured.resource = verb, found.kind.plural
+        require(self._authorizer, _access(user, verb, found))
+        form = negotiate(headers.get(b"accept", b"").decode("latin-1"))
+        body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+        call = Call(self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings)
+        if verb == "watch":
+            measured.is_long = True
+            options = ListOptions.parse(query, watch=True)
+            await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
+            return None
+        return await self._carry_out(verb, call)
+
+    def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
+        """The target of a path, or the discovery document it asks for."""
+        if segments[0] == "api":
+            group, rest = "", segments[1:]
+        elif len(segments) == 1:
+            return discovery.groups(self._registry.catalog, _accept(headers))
+        else:
+            group, rest = segments[1], segments[2:]
+            if group not in self._registry.catalog.groups():
+                return NOT_FOUND_TEXT
+        if not rest:
+            if not group:
+                return discovery.core(self._registry.catalog, _accept(headers))
+            return discovery.group(self._registry.catalog, group)
+        version, rest = rest[0], rest[1:]
+        if version not in self._registry.catalog.groups().get(group, ()):
+            raise UnknownPath
+        if not rest:
+            return discovery.resources(self._registry.catalog, group, version)
+        return find_target(self._registry.catalog, group, version, rest)
+
+    def _verb(self, method: str, target: Target, query: Query) -> str:
+        """The Kubernetes verb; MethodNotAllowed where the resource does not have it."""
+        verb = (_OBJECT_VERBS if target.name else _COLLECTION_VERBS).get(method)
+        if target.subresource:
+            declared = target.kind.subresource(target.subresource)
+            allowed = declared.verbs if declared else ()
+        else:
+            allowed = target.kind.verbs
+            if verb == "create" and target.name:
+                verb = None
+        if verb is None or verb not in allowed:
+            raise _not_allowed()
+        if not target.kind.resource.namespaced or target.namespace or verb == "list" or target.name:
+            pass
+        else:
+            raise _not_allowed()  # writes on a namespaced collection need their namespace
+        if target.is_watch or (verb == "list" and parse_bool(query, "watch")):
+            return "watch"
+        return verb
+
+    async def _carry_out(self, verb: str, call: Call) -> Response:
+        if self._subresources.handles(call):
+            return await self._subresources.carry_out(call)
+        if verb == "list":
+            return await list.list_objects(call, ListOptions.parse(call.query))
+        return await _HANDLERS[verb](call)
+
+
+def _not_allowed() -> MethodNotAllowed:
+    return MethodNotAllowed("the server does not allow this method on the requested resource", details={})
+
+
+def _access(user: User, verb: str, target: Target) -> Access:
+    resource = target.kind.resource
+    return Access(
+        user=user,
+        verb=verb,
+        group=resource.group,
+        version=resource.version,
+        resource=resource.plural,
+        subresource=target.subresource,
+        namespace=target.namespace or (target.name if resource.kind == "Namespace" else ""),
+        name=target.name,
+    )
+
+
+def _accept(headers: dict[bytes, bytes]) -> str:
+    return headers.get(b"accept", b"").decode("latin-1")
+
+
+_NO_BODY = Body(b"", "")
+
+
+async def _read_body(headers: dict[bytes, bytes], receive: Receive) -> Body:
+    """The whole body; 413 as soon as it is known to be too large."""
+    if int(headers.get(b"content-length", b"0") or 0) > MAX_BODY_BYTES:
+        raise too_large()
+    chunks, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HungUp
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            raise too_large()
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            break
+    raw = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    return Body(raw, headers.get(b"content-type", b"").decode("latin-1"))

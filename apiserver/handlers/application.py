@@ -1,0 +1,72 @@
+"""The ASGI application: the API's own paths go straight to KubernetesApi, everything else through FastAPI."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from apiserver.handlers.api import KubernetesApi
+from apiserver.handlers.metrics import Metrics
+from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.response import Receive, Response, Scope, Send, error_response
+from apiserver.handlers.system import add_routes
+from apiserver.registry.catalog import Catalog
+from kubeloop.apimachinery.errors import Forbidden, MethodNotAllowed
+
+Lifespan = Callable[[FastAPI], object]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Application(FastAPI):
+    """FastAPI with the Kubernetes API in front of it."""
+
+    def __init__(self, api: KubernetesApi, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics) -> None:
+        super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None)
+        self._api = api
+        add_routes(self, catalog, openapi, metrics)
+        self.add_exception_handler(HTTPException, _as_kubernetes_says_it)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+        elif not _is_local(_host(scope)):
+            await _refuse_host(_host(scope)).send(send)
+        elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
+            await self._api(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
+async def _as_kubernetes_says_it(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        refusal = MethodNotAllowed("the server does not allow this method on the requested resource", details={})
+        return JSONResponse(refusal.to_status(), 405)
+    return PlainTextResponse("404 page not found\n", 404)
+
+
+def _host(scope: Scope) -> str:
+    """The Host header without its port; "" where there is none (HTTP/1.0 on loopback)."""
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host: str = value.decode("latin-1").lower()
+            return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return ""
+
+
+def _is_local(host: str) -> bool:
+    """Whether the client meant this machine. A web page that rebinds its own name to 127.0.0.1 did not."""
+    if host in ("", "localhost") or host.endswith(".localhost"):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_host(host: str) -> Response:
+    return error_response(Forbidden(f'the Host header names "{host}", this server answers to localhost and addresses'))

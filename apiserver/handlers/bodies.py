@@ -1,0 +1,144 @@
+"""Request bodies: read, bounded, parsed and decoded into objects of the kind the path names.
+
+JSON, YAML and protobuf come in; what goes on to the store is always a decoded object: types checked, unknown fields
+dropped (and warned about or refused, as fieldValidation says), defaults filled in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
+from apiserver.registry.catalog import Kind
+from apiserver.registry.options import IGNORE, STRICT, Warnings
+from apiserver.schema.codec import DecodeError
+from apiserver.schema.definitions import Schema
+from apiserver.schema.json_text import JsonSyntaxError, parse
+from apiserver.schema.nodes import TypeNode
+from apiserver.schema.type_meta import (
+    GroupVersionKind,
+    TypeMetaError,
+    cannot_be_handled,
+    json_problem,
+    refusal,
+    sent_kind,
+    unrecognized,
+)
+from apiserver.schema.yaml_text import parse_yaml
+from kubeloop.apimachinery import protobuf
+from kubeloop.apimachinery.errors import BadRequest, RequestEntityTooLarge, UnsupportedMediaType
+from kubeloop.apimachinery.meta import Object
+
+# Upstream's default for JSON and protobuf bodies alike (--max-request-body-bytes is what etcd can take, doubled).
+MAX_BODY_BYTES = 3 * 1024 * 1024
+
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as it was sent."""
+
+    raw: bytes
+    content_type: str
+
+    @property
+    def media_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
+
+
+def too_large() -> RequestEntityTooLarge:
+    return RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY_BYTES}", details={})
+
+
+def parse_body(body: Body) -> tuple[Any, bytes]:
+    """The body's value, and its JSON text where it was JSON (b"" otherwise); errors without the sentence around them."""
+    media_type = body.media_type or JSON
+    if media_type == JSON:
+        return parse(body.raw), body.raw
+    if media_type == YAML:
+        return parse_yaml(body.raw), b""
+    if media_type == PROTOBUF:
+        return protobuf.decode(body.raw), b""
+    raise UnsupportedMediaType(_UNKNOWN_FORMAT)
+
+
+class Decoder:
+    """Turns bodies and patched objects into objects of a kind."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def read(self, kind: Kind, body: Body, field_validation: str, warnings: Warnings) -> Object:
+        """The object a POST or PUT carries, with defaults."""
+        obj = self._read(_type_of(kind), body, field_validation, warnings)
+        return self._finished(kind, obj)
+
+    def read_other(self, expected: GroupVersionKind, body: Body, field_validation: str, warnings: Warnings) -> Object:
+        """The object of a subresource whose kind is not the resource's own (Binding, Eviction, Scale, a review)."""
+        return self._read(expected, body, field_validation, warnings)
+
+    def decode(self, kind: Kind, value: Any, field_validation: str, warnings: Warnings) -> Object:
+        """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict)."""
+        return self._finished(kind, self._decoded(_type_of(kind), value, b"", field_validation, warnings))
+
+    def decode_other(self, of: GroupVersionKind, value: Any) -> Object:
+        """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""
+        return self._schema.codec(*of).decode(value).object
+
+    def node(self, of: tuple[str, str, str]) -> TypeNode:
+        """The type that a strategic merge patch of a kind goes by."""
+        return self._schema.codec(*of).node
+
+    def decode_options(self, kind: str, value: Any, raw: bytes) -> Object:
+        """Options of meta/v1. Raises DecodeError."""
+        return self._schema.codec("", "v1", kind).decode(value, raw=raw).object
+
+    def _finished(self, kind: Kind, obj: Object) -> Object:
+        """In the stored version, without kind and apiVersion, with defaults."""
+        obj.pop("kind", None)
+        obj.pop("apiVersion", None)
+        obj.setdefault("metadata", {})
+        if kind.conversion is not None:
+            obj = kind.conversion.to_stored(obj)
+        kind.strategy.default(obj)
+        return obj
+
+    def _read(self, expected: GroupVersionKind, body: Body, field_validation: str, warnings: Warnings) -> Object:
+        value, raw = self._parsed(body, expected.kind)
+        try:
+            sent = sent_kind(value, expected)
+        except TypeMetaError as error:
+            raise BadRequest(unrecognized(expected.kind, error, body.raw)) from error
+        if why := refusal(self._schema, sent, expected):
+            raise BadRequest(why)
+        try:
+            return self._decoded(expected, value, raw, field_validation, warnings)
+        except DecodeError as error:
+            raise BadRequest(cannot_be_handled(expected, expected.kind, str(error))) from error
+
+    def _parsed(self, body: Body, kind: str) -> tuple[Any, bytes]:
+        try:
+            return parse_body(body)
+        except JsonSyntaxError as error:
+            raise BadRequest(unrecognized(kind, json_problem(error), body.raw)) from error
+        except ValueError as error:
+            raise BadRequest(unrecognized(kind, error, body.raw)) from error
+
+    def _decoded(
+        self, of: GroupVersionKind, value: Any, raw: bytes, field_validation: str, warnings: Warnings
+    ) -> Object:
+        decoded = self._schema.codec(*of).decode(value, raw=raw, find_duplicates=field_validation != IGNORE)
+        if decoded.problems and field_validation == STRICT:
+            raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
+        if field_validation != IGNORE:
+            warnings.add(*decoded.problems)
+        return decoded.object
+
+
+def _type_of(kind: Kind) -> GroupVersionKind:
+    return GroupVersionKind(kind.group, kind.resource.version, kind.resource.kind)

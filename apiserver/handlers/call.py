@@ -1,0 +1,57 @@
+"""One API request on its way through the handlers, and what the handlers need of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from apiserver.auth.authentication import User
+from apiserver.handlers.bodies import Body, Decoder
+from apiserver.handlers.negotiation import Form
+from apiserver.handlers.request import Target
+from apiserver.registry.context import Context
+from apiserver.registry.options import Query, Warnings, WriteOptions, first
+from apiserver.registry.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What was asked, taken apart but not yet carried out."""
+
+    registry: Registry
+    decoder: Decoder
+    target: Target
+    method: str
+    query: Query
+    headers: Mapping[bytes, bytes]
+    body: Body
+    form: Form
+    user: User
+    warnings: Warnings
+
+    @property
+    def now(self) -> Callable[[], datetime]:
+        return self.registry.machinery.clock.now
+
+    @property
+    def include_object(self) -> str:
+        """What the rows of a Table carry of their objects."""
+        return first(self.query, "includeObject")
+
+    def context(self, options: WriteOptions | None = None) -> Context:
+        """The store's view of this request."""
+        target = self.target
+        if options is None:
+            return Context(self.user, target.namespace, target.name, target.subresource, warnings=self.warnings)
+        return Context(
+            user=self.user,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=target.subresource,
+            dry_run=options.dry_run,
+            field_manager=options.field_manager,
+            field_validation=options.field_validation,
+            force=options.force,
+            warnings=self.warnings,
+        )

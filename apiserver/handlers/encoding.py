@@ -1,0 +1,82 @@
+"""How objects, lists, tables and events become bytes. Stored objects in JSON are joined, never parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+import yaml
+
+from apiserver.handlers.negotiation import YAML, Form
+from apiserver.printing.table import partial_metadata, partial_metadata_list, table
+from apiserver.registry.catalog import Kind
+from apiserver.storage.interface import Stored
+from kubeloop.apimachinery.meta import Object
+
+_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def write(value: Any, form: Form) -> bytes:
+    """A JSON value in the form's media type."""
+    if form.media_type == YAML:
+        return yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True).encode()
+    return orjson.dumps(value)
+
+
+def object_of(kind: Kind, stored: Stored) -> Object:
+    """The object in the version it is asked for, with kind and apiVersion in front."""
+    obj = stored.object()
+    if not stored.revision:
+        del obj["metadata"]["resourceVersion"]
+    if kind.conversion is not None:
+        obj = kind.conversion.from_stored(obj)
+    return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **obj}
+
+
+def encode_object(
+    kind: Kind, stored: Stored, form: Form, now: Callable[[], datetime], include_object: str = ""
+) -> bytes:
+    """One object. A dry run's has revision 0 and shows no resourceVersion."""
+    if form.transform == "Table":
+        obj = object_of(kind, stored)
+        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        shown = table(kind.columns, [obj], meta, now(), include_object=include_object, version=form.version)
+        return write(shown, form)
+    if form.transform:
+        return write(partial_metadata(object_of(kind, stored), form.version), form)
+    if form.media_type == YAML or kind.conversion is not None:
+        return write(object_of(kind, stored), form)
+    if not stored.revision:
+        return b'%b"metadata":{%b' % (kind.head, stored.body)
+    return stored.encode(kind.head)
+
+
+def encode_list(
+    kind: Kind,
+    items: Sequence[Stored],
+    list_meta: dict[str, Any],
+    form: Form,
+    now: Callable[[], datetime],
+    include_object: str = "",
+) -> bytes:
+    """A list: items of built-in kinds carry neither kind nor apiVersion, those of custom ones do."""
+    if form.transform == "Table":
+        objects = [object_of(kind, stored) for stored in items]
+        shown = table(kind.columns, objects, list_meta, now(), include_object=include_object, version=form.version)
+        return write(shown, form)
+    if form.transform:
+        objects = [object_of(kind, stored) for stored in items]
+        return write(partial_metadata_list(objects, list_meta, form.version), form)
+    head = {"kind": f"{kind.resource.kind}List", "apiVersion": kind.resource.api_version, "metadata": list_meta}
+    if form.media_type == YAML or kind.conversion is not None:
+        return write({**head, "items": [_item(kind, stored) for stored in items]}, form)
+    opening = kind.head if kind.is_custom else b"{"
+    joined = b",".join([stored.encode(opening) for stored in items])
+    return b'%b,"items":[%b]}' % (orjson.dumps(head)[:-1], joined)
+
+
+def _item(kind: Kind, stored: Stored) -> Object:
+    obj = object_of(kind, stored)
+    return obj if kind.is_custom else {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}

@@ -1,0 +1,34 @@
+"""GET on one object or one of its subresources."""
+
+from __future__ import annotations
+
+from apiserver.handlers.call import Call
+from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.response import Response
+from apiserver.registry.listing import parse_revision
+from apiserver.registry.options import first
+from kubeloop.apimachinery.errors import ApiError, BadRequest
+
+
+async def get(call: Call) -> Response:
+    """The object, or its Scale. A resourceVersion asks for a state at least as new."""
+    await _wait_for_version(call)
+    kind, context = call.target.kind, call.context()
+    if call.target.subresource == "scale":
+        scale = await call.registry.scale(kind).get(context)
+        return Response(200, write(scale, call.form), call.form.media_type)
+    stored = await call.registry.store(kind).get(context)
+    body = encode_object(kind, stored, call.form, call.now, call.include_object)
+    return Response(200, body, call.form.media_type)
+
+
+async def _wait_for_version(call: Call) -> None:
+    version = first(call.query, "resourceVersion") if call.query else ""
+    if not version or version == "0":
+        return
+    try:
+        revision = parse_revision(version)
+    except BadRequest as error:
+        why = error.message.removeprefix("invalid resource version: ")
+        raise ApiError(why, code=500) from error
+    await call.registry.lister.wait_for(revision)

@@ -1,0 +1,124 @@
+"""PATCH: an object, or a subresource, changed by a JSON patch, a merge patch or a strategic merge patch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from apiserver.handlers.bodies import Body
+from apiserver.handlers.call import Call
+from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.response import Response
+from apiserver.handlers.update import SCALE
+from apiserver.patch import json_patch, merge_patch, strategic_merge
+from apiserver.patch.values import go_text
+from apiserver.registry.catalog import Kind
+from apiserver.registry.options import WriteOptions
+from apiserver.schema.codec import DecodeError
+from apiserver.schema.json_text import JsonSyntaxError, parse
+from kubeloop.apimachinery.errors import BadRequest, Invalid, UnsupportedMediaType
+from kubeloop.apimachinery.field import invalid
+from kubeloop.apimachinery.meta import Object
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+Apply = Callable[[Object], Any]  # the object as the API shows it -> patched
+
+
+async def patch(call: Call) -> Response:
+    """200 and the object as it is stored now."""
+    options = WriteOptions.parse("PatchOptions", call.query)
+    kind, context = call.target.kind, call.context(options)
+    apply, shown_patch = _reader(call)
+    if call.target.subresource == "scale":
+        change = _scale_change(call, apply, shown_patch)
+        scale = await call.registry.scale(kind).patch(change, context)
+        return Response(200, write(scale, call.form), call.form.media_type)
+    change = _object_change(call, apply, shown_patch, options.field_validation)
+    stored = await call.registry.store(kind).patch(change, context)
+    body = encode_object(kind, stored, call.form, call.now, call.include_object)
+    return Response(200, body, call.form.media_type)
+
+
+def _reader(call: Call) -> tuple[Apply, str]:
+    """How to apply the patch, and how errors quote it ("" where they quote the patched object instead)."""
+    media_type = call.body.media_type
+    if media_type not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
+        raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+    sent = _parsed(call.body)
+    if media_type == JSON_PATCH:
+        return lambda document: json_patch.apply(document, sent), ""
+    if media_type == MERGE_PATCH:
+        return lambda document: merge_patch.apply(document, sent), ""
+    node = call.decoder.node(_patched_type(call))
+    return lambda document: strategic_merge.apply(document, sent, node), go_text(sent)
+
+
+def _patched_type(call: Call) -> tuple[str, str, str]:
+    if call.target.subresource == "scale":
+        return SCALE
+    resource = call.target.kind.resource
+    return resource.group, resource.version, resource.kind
+
+
+def _parsed(body: Body) -> Any:
+    try:
+        return parse(body.raw)
+    except JsonSyntaxError as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+
+
+def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation: str) -> Callable[[Object], Object]:
+    kind, name = call.target.kind, call.target.name
+
+    def change(old: Object) -> Object:
+        patched = apply(_as_shown(kind, old))
+        try:
+            new = call.decoder.decode(kind, patched, field_validation, call.warnings)
+        except DecodeError as error:
+            raise _refused(shown_patch, patched, error) from error
+        _match_name(new, name, call.target.namespace)
+        return new
+
+    return change
+
+
+def _scale_change(call: Call, apply: Apply, shown_patch: str) -> Callable[[Object], Object]:
+    def change(scale: Object) -> Object:
+        patched = apply(scale)
+        try:
+            new = call.decoder.decode_other(SCALE, patched)
+        except DecodeError as error:
+            raise _refused(shown_patch, patched, error) from error
+        _match_name(new, call.target.name, call.target.namespace)
+        return new
+
+    return change
+
+
+def _as_shown(kind: Kind, old: Object) -> Object:
+    shown = kind.conversion.from_stored(old) if kind.conversion else old
+    return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **shown}
+
+
+def _refused(shown_patch: str, patched: Any, error: DecodeError) -> Invalid:
+    """The 422 of a patch whose result is no such object; it quotes the patch, or the result as JSON text."""
+    quoted = shown_patch or orjson.dumps(patched).decode()
+    return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])
+
+
+def _match_name(new: Object, name: str, namespace: str) -> None:
+    metadata = new["metadata"]
+    if not metadata.get("name"):
+        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if metadata["name"] != name:
+        raise BadRequest(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
+    if metadata.get("namespace", "") != namespace:
+        raise BadRequest(
+            f"the namespace of the object ({metadata.get('namespace', '')}) does not match the namespace on the URL "
+            f"({namespace})"
+        )

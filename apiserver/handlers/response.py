@@ -1,0 +1,69 @@
+"""Answers, and how they go out over ASGI."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from apiserver.handlers.negotiation import JSON
+from kubeloop.apimachinery.errors import ApiError
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+TEXT = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole answer."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: Sequence[tuple[bytes, bytes]] = ()
+
+    async def send(self, send: Send, warnings: Sequence[str] = ()) -> None:
+        headers = [
+            (b"content-type", self.content_type.encode()),
+            (b"content-length", b"%d" % len(self.body)),
+            *self.headers,
+            *(warning_header(text) for text in warnings),
+        ]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def warning_header(text: str) -> tuple[bytes, bytes]:
+    """`Warning: 299 - "text"`, as RFC 7234 has it."""
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return b"warning", f'299 - "{quoted}"'.encode("utf-8", "replace")
+
+
+def json_response(value: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(status, orjson.dumps(value))
+
+
+def error_response(error: ApiError) -> Response:
+    """A refusal as its Status; a client told to come back later learns when."""
+    status = error.to_status()
+    retry = (error.details or {}).get("retryAfterSeconds")
+    headers = [(b"retry-after", b"%d" % retry)] if retry else []
+    return Response(error.code, orjson.dumps(status), headers=headers)
+
+
+def success(details: Mapping[str, Any] | None = None, code: int = 200) -> Response:
+    """The Status of something done that has no object to show."""
+    status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if details is not None:
+        status["details"] = details
+    if code != 200:
+        status["code"] = code
+    return Response(code, orjson.dumps(status))
+
+
+NOT_FOUND_TEXT = Response(404, b"404 page not found\n", TEXT)

@@ -1,0 +1,94 @@
+"""Endpoints that are no plain object: bindings, evictions, reviews, and what only a kubelet can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from apiserver.auth import reviews
+from apiserver.auth.authentication import Authenticator
+from apiserver.auth.authorization import Authorizer
+from apiserver.handlers.call import Call
+from apiserver.handlers.encoding import write
+from apiserver.handlers.response import TEXT, Response, success
+from apiserver.registry.options import WriteOptions
+from apiserver.schema.type_meta import GroupVersionKind
+from kubeloop.apimachinery.errors import ApiError, ServiceUnavailable
+from kubeloop.apimachinery.meta import Object
+
+Endpoint = Callable[[Call], Awaitable[Response]]
+
+_BINDING = GroupVersionKind("", "v1", "Binding")
+_EVICTION = GroupVersionKind("policy", "v1", "Eviction")
+_REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
+_OF_KUBELET = ("attach", "exec", "portforward", "proxy")
+
+
+class SubresourceHandler:
+    """Finds the endpoint of a call that is not get, update or patch of an object or its status."""
+
+    def __init__(self, authenticator: Authenticator, authorizer: Authorizer) -> None:
+        self._authenticator, self._authorizer = authenticator, authorizer
+        self._endpoints: dict[tuple[str, str], Endpoint] = {
+            ("bindings", ""): self._bind,
+            ("pods", "binding"): self._bind,
+            ("pods", "eviction"): self._evict,
+            ("pods", "log"): self._log,
+            ("serviceaccounts", "token"): self._token,
+            **{(plural, name): self._proxy for plural in ("pods", "nodes", "services") for name in _OF_KUBELET},
+        }
+
+    def handles(self, call: Call) -> bool:
+        target = call.target
+        return (target.kind.plural, target.subresource) in self._endpoints or target.kind.group in _REVIEW_GROUPS
+
+    async def carry_out(self, call: Call) -> Response:
+        if call.target.kind.group in _REVIEW_GROUPS:
+            return await self._review(call)
+        return await self._endpoints[(call.target.kind.plural, call.target.subresource)](call)
+
+    async def _bind(self, call: Call) -> Response:
+        options = WriteOptions.parse("CreateOptions", call.query)
+        binding = call.decoder.read_other(_BINDING, call.body, options.field_validation, call.warnings)
+        context = call.context(options)
+        if not context.name:  # the old way, by POST to bindings
+            context = replace(context, name=binding.get("metadata", {}).get("name", ""))
+        await call.registry.bindings().create(binding, replace(context, subresource="binding"))
+        return success(code=201)
+
+    async def _evict(self, call: Call) -> Response:
+        options = WriteOptions.parse("CreateOptions", call.query)
+        eviction = call.decoder.read_other(_EVICTION, call.body, options.field_validation, call.warnings)
+        await call.registry.evictions().create(eviction, call.context(options))
+        return success(code=201)
+
+    async def _review(self, call: Call) -> Response:
+        options = WriteOptions.parse("CreateOptions", call.query)
+        resource = call.target.kind.resource
+        of = GroupVersionKind(resource.group, resource.version, resource.kind)
+        obj = call.decoder.read_other(of, call.body, options.field_validation, call.warnings)
+        obj.update({"kind": resource.kind, "apiVersion": resource.api_version})
+        reviewers = reviews.Reviewers(self._authenticator, self._authorizer, call.now())
+        reviewed = reviews.review(resource.kind, obj, call.user, reviewers, call.target.namespace)
+        return Response(201, write(reviewed, call.form), call.form.media_type)
+
+    async def _log(self, call: Call) -> Response:
+        pod = await self._pod(call)
+        if not pod["spec"].get("nodeName"):
+            return Response(204, b"", TEXT)
+        raise _no_kubelet("logs")
+
+    async def _proxy(self, call: Call) -> Response:
+        await call.registry.store(call.target.kind).get(call.context())
+        raise _no_kubelet(call.target.subresource)
+
+    async def _token(self, call: Call) -> Response:
+        await call.registry.store(call.target.kind).get(call.context())
+        raise ServiceUnavailable("this server signs no service account tokens", details={})
+
+    async def _pod(self, call: Call) -> Object:
+        return (await call.registry.store(call.target.kind).get(call.context())).object()
+
+
+def _no_kubelet(what: str) -> ApiError:
+    return ServiceUnavailable(f"the simulated nodes of this cluster do not serve {what}", details={})

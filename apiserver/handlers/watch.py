@@ -1,0 +1,210 @@
+"""GET with watch: a stream of events that starts at a revision and ends with its time, its client or its slowness.
+
+The events of a batch go out in one send, and JSON events are encoded once for all watchers. A client that cannot keep
+up is cut off (`TooSlow`) and resumes from the last revision it saw. One task a watch waits for the client to hang up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from apiserver.handlers.call import Call
+from apiserver.handlers.encoding import object_of
+from apiserver.handlers.negotiation import YAML
+from apiserver.handlers.response import Receive, Send, warning_header
+from apiserver.printing.table import partial_metadata, table
+from apiserver.registry.catalog import Kind
+from apiserver.registry.options import ListOptions
+from apiserver.registry.selection import Selection, select
+from apiserver.storage.interface import Change, Compacted, Stored
+from apiserver.watch.broadcast import TooSlow, Watcher
+from apiserver.watch.cache import WatchCache
+from apiserver.watch.events import EventEncoding
+from apiserver.watch.selection import event_type
+from kubeloop.apimachinery.errors import ApiError, Expired, NotAcceptable
+from kubeloop.apimachinery.meta import Object
+
+# Without timeoutSeconds a watch ends after this long, times 1 to 2 by chance (--min-request-timeout).
+MIN_TIMEOUT_SECONDS = 1800
+BOOKMARK_SECONDS = 60.0
+# How many initial objects go out in one send, so that a large collection does not stand in memory twice.
+CHUNK = 500
+
+EncodeEvent = Callable[[Change, str], bytes]
+
+
+async def watch(call: Call, options: ListOptions, encoding: EventEncoding, receive: Receive, send: Send) -> None:
+    """Open the stream and feed it until it ends."""
+    kind = call.target.kind
+    selection = select(kind, options.label_selector, options.field_selector)
+    stream = _Stream(call, options, selection, encoding, send)
+    name = call.target.name or selection.name
+    watcher, initial = await _open(call, options, name)
+    with watcher:
+        await stream.start()
+        async with asyncio.TaskGroup() as tasks:
+            hang_up = tasks.create_task(_wait_for_hang_up(receive, stream, watcher))
+            await stream.run(watcher, initial)
+            hang_up.cancel()
+    await stream.finish()
+
+
+async def _open(call: Call, options: ListOptions, name: str) -> tuple[Watcher, Sequence[Stored] | None]:
+    """The watcher, and the objects that make its initial events (None where it resumes from a version)."""
+    cache, kind, namespace = call.registry.machinery.cache, call.target.kind, call.target.namespace
+    version, initial_wanted = options.resource_version, options.send_initial_events
+    if version and not (version.isascii() and version.isdigit()):
+        why = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
+        raise ApiError(why, code=500)
+    since = int(version or 0)
+    if since and not initial_wanted:
+        return cache.watch(kind.storage, namespace, name, since), None
+    await cache.fresh()
+    if since:
+        await call.registry.lister.wait_for(since)
+    watcher = cache.watch(kind.storage, namespace, name)
+    if initial_wanted is False:
+        return watcher, None
+    return watcher, _current(cache, kind, namespace, name)
+
+
+def _current(cache: WatchCache, kind: Kind, namespace: str, name: str) -> Sequence[Stored]:
+    items = cache.list(kind.storage, namespace)
+    return [stored for stored in items if stored.key.name == name] if name else items
+
+
+async def _wait_for_hang_up(receive: Receive, stream: _Stream, watcher: Watcher) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.is_open = False
+    watcher.interrupt()
+
+
+class _Stream:
+    """One response that goes on."""
+
+    def __init__(
+        self, call: Call, options: ListOptions, selection: Selection, encoding: EventEncoding, send: Send
+    ) -> None:
+        if call.form.media_type == YAML:
+            raise NotAcceptable("only the following media types are accepted: application/json;stream=watch")
+        self._call, self._options, self._send = call, options, send
+        self._kind = call.target.kind
+        self._matches = None if selection.is_everything else selection.matches
+        self._encode = self._encoder(encoding)
+        self._first_table = True
+        self.is_open = True
+
+    async def start(self) -> None:
+        headers = [(b"content-type", b"application/json"), *(warning_header(t) for t in self._call.warnings.texts)]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send({"type": "http.response.body", "body": b"", "more_body": True})
+
+    async def run(self, watcher: Watcher, initial: Sequence[Stored] | None) -> None:
+        """Initial events, then changes as they come; ends with its time, its client or an ERROR event."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._seconds()
+        try:
+            if initial is not None:
+                await self._send_initial(initial, watcher)
+            next_bookmark = loop.time() + BOOKMARK_SECONDS
+            while self.is_open and loop.time() < deadline:
+                batch = await self._next_batch(watcher, min(next_bookmark, deadline))
+                await self._send_events(batch)
+                if loop.time() >= next_bookmark:
+                    next_bookmark += BOOKMARK_SECONDS
+                    if self._options.allow_watch_bookmarks:
+                        await self._write(self._bookmark(watcher.revision))
+        except TooSlow:
+            return  # it resumes from the last revision it saw
+        except Compacted as error:
+            await self._write(_error_event(error))
+
+    async def finish(self) -> None:
+        if self.is_open:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _seconds(self) -> float:
+        """How long the stream lasts; timeoutSeconds=0 is as good as none."""
+        if self._options.timeout_seconds:
+            return float(self._options.timeout_seconds)
+        return MIN_TIMEOUT_SECONDS * (1 + self._call.registry.machinery.rng.random())
+
+    async def _next_batch(self, watcher: Watcher, until: float) -> Sequence[Change]:
+        try:
+            async with asyncio.timeout_at(until):
+                return await watcher.next_batch()
+        except TimeoutError:
+            return ()
+
+    async def _send_events(self, batch: Sequence[Change]) -> None:
+        chunks = []
+        for change in batch:
+            kind_of_event = event_type(change, self._matches)
+            if kind_of_event is not None:
+                chunks.append(self._encode(change, kind_of_event))
+        if chunks:
+            await self._write(b"".join(chunks))
+
+    async def _send_initial(self, items: Sequence[Stored], watcher: Watcher) -> None:
+        wanted = items if self._matches is None else [stored for stored in items if self._matches(stored)]
+        for start in range(0, len(wanted), CHUNK):
+            await self._write(
+                b"".join(self._encode(_as_added(stored), "ADDED") for stored in wanted[start : start + CHUNK])
+            )
+        if self._options.send_initial_events and self._options.allow_watch_bookmarks:
+            await self._write(self._bookmark(watcher.revision, initial_events_end=True))
+
+    async def _write(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    def _encoder(self, encoding: EventEncoding) -> EncodeEvent:
+        if not self._call.form.transform and self._kind.conversion is None:
+            head = self._kind.head
+            return lambda change, kind_of_event: encoding.encode(change, kind_of_event, head)  # type: ignore[arg-type]
+        return self._encode_parsed
+
+    def _encode_parsed(self, change: Change, kind_of_event: str) -> bytes:
+        stored = change.previous if kind_of_event == "DELETED" else change.current
+        assert stored is not None
+        shown = Stored(stored.key, change.revision, stored.body, stored.labels, stored.fields)
+        return self._event(kind_of_event, object_of(self._kind, shown))
+
+    def _event(self, kind_of_event: str, obj: Object) -> bytes:
+        return orjson.dumps({"type": kind_of_event, "object": self._transformed(obj)}) + b"\n"
+
+    def _transformed(self, obj: Object) -> Any:
+        form = self._call.form
+        if form.transform == "Table":
+            meta = {"resourceVersion": obj["metadata"]["resourceVersion"]}
+            include = self._call.include_object
+            shown = table(
+                self._kind.columns, [obj], meta, self._call.now(), include_object=include, version=form.version
+            )
+            if not self._first_table:
+                shown["columnDefinitions"] = None
+            self._first_table = False
+            return shown
+        return partial_metadata(obj, form.version) if form.transform else obj
+
+    def _bookmark(self, revision: int, initial_events_end: bool = False) -> bytes:
+        metadata: Object = {"resourceVersion": str(revision)}
+        if initial_events_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        resource = self._kind.resource
+        return self._event(
+            "BOOKMARK", {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        )
+
+
+def _as_added(stored: Stored) -> Change:
+    return Change(stored.revision, stored.key, stored, None)
+
+
+def _error_event(error: Compacted) -> bytes:
+    status = Expired(f"too old resource version: {error.revision} ({error.oldest})").to_status()
+    return orjson.dumps({"type": "ERROR", "object": status}) + b"\n"

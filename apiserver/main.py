@@ -1,0 +1,161 @@
+"""`python -m apiserver`: flags, the socket, and the server on it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+import os
+import random
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from apiserver.auth.authentication import TokenFile
+from apiserver.server import ALWAYS_ALLOW, RBAC, ApiServer
+from apiserver.storage.interface import Storage, StorageUnavailable
+from apiserver.storage.memory import MemoryStorage
+from apiserver.storage.sqlite import SqliteStorage
+from kubeloop.clock import SystemClock
+from kubeloop.logs import configure_logging
+
+# A stop waits this long for requests under way; watches are ended at once.
+GRACEFUL_STOP_SECONDS = 5
+
+
+class UsageError(Exception):
+    """Something the user can mend: one line, exit code 1."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until told to stop. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    configure_logging(options.logging_format, options.v)
+    try:
+        _check_address(options)
+        listening = _listen(options.bind_address, options.port)
+        server = ApiServer(
+            _storage(options),
+            SystemClock(),
+            random.Random(),  # seeded by the operating system
+            token_sources=[_token_file(path) for path in options.token_auth_file],
+            allow_anonymous=options.anonymous_auth,
+            authorization_mode=options.authorization_mode,
+        )
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(server, listening, options))
+    except (UsageError, StorageUnavailable) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="apiserver", description="The Kubernetes API over a revision log.")
+    add = parser.add_argument
+    add("--bind-address", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add("--port", "--secure-port", type=int, default=8001, help="port to listen on (default %(default)s)")
+    add("--data-dir", type=Path, default=Path(".kubeloop"), help="where the state is kept (default %(default)s)")
+    add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
+    add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
+    add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
+    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=ALWAYS_ALLOW)
+    add("--tls-cert-file", default="", metavar="FILE")
+    add("--tls-private-key-file", default="", metavar="FILE")
+    add("--logging-format", choices=["text", "json"], default="text")
+    add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
+    return parser
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def _check_address(options: argparse.Namespace) -> None:
+    """Plain HTTP stays on this machine: any other address needs TLS, authentication and authorization."""
+    address = options.bind_address
+    local = address == "localhost" or (_is_address(address) and ipaddress.ip_address(address).is_loopback)
+    secured = options.tls_cert_file and options.tls_private_key_file and options.token_auth_file
+    if not local and not (secured and options.authorization_mode == RBAC):
+        needs = "--tls-cert-file, --tls-private-key-file, --token-auth-file and --authorization-mode=RBAC"
+        raise UsageError(f"--bind-address={address} is not a loopback address; it needs {needs}")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address, port))
+    except (OSError, OverflowError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise UsageError(f"cannot listen on {address}:{port}: {reason}") from error
+    listening.listen(2048)
+    return listening
+
+
+def _storage(options: argparse.Namespace) -> Storage:
+    return MemoryStorage() if options.storage == "memory" else SqliteStorage(options.data_dir)
+
+
+def _token_file(path: str) -> TokenFile:
+    try:
+        return TokenFile.parse(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--token-auth-file={path}: {error}") from error
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which ends the watches when it is told to stop: it would wait for them for ever."""
+
+    def __init__(self, config: uvicorn.Config, before_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._before_stop = before_stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._before_stop()
+
+
+async def _serve(server: ApiServer, listening: socket.socket, options: argparse.Namespace) -> None:
+    config = uvicorn.Config(
+        server.app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=GRACEFUL_STOP_SECONDS,
+        ssl_certfile=options.tls_cert_file or None,
+        ssl_keyfile=options.tls_private_key_file or None,
+    )
+    async with server.running():
+        await _Server(config, server.end_watches).serve(sockets=[listening])

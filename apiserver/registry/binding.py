@@ -1,0 +1,81 @@
+"""pods/binding: how a scheduler gives a pod its node, once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from apiserver.registry.context import Context, Machinery
+from apiserver.registry.store import ResourceStore
+from apiserver.registry.strategy import ServerRules
+from apiserver.storage.interface import Key
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.conditions import set_condition
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Conflict
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.times import format_time
+
+# Labels of the node that a bound pod takes over (PodTopologyLabels).
+TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class BindingStore:
+    """Creates Bindings, which are not stored: they change their pod."""
+
+    def __init__(self, pods: ResourceStore, machinery: Machinery) -> None:
+        self._pods, self._machinery = pods, machinery
+
+    async def create(self, binding: Object, context: Context) -> None:
+        """Assign the pod to the node. Conflict where it has one already, is being deleted or held by a gate."""
+        name = binding.get("metadata", {}).get("name") or context.name
+        if name != context.name:
+            raise BadRequest("name in URL does not match name in Binding object")
+        target = binding.get("target") or {}
+        self._check(target)
+        change = partial(self._bound, binding=binding, node=target["name"])
+        await self._pods.patch(change, context, ServerRules())
+
+    def _check(self, target: Object) -> None:
+        """Refusals of a binding are plain errors upstream, hence 500."""
+        errors = []
+        if target.get("kind") not in ("Node", "", None):
+            errors.append(field.not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
+        if not target.get("name"):
+            errors.append(field.required("target.name"))
+        if errors:
+            text = str(errors[0]) if len(errors) == 1 else "[" + ", ".join(map(str, errors)) + "]"
+            raise ApiError(text, code=500)
+
+    def _bound(self, pod: Object, binding: Object, node: str) -> Object:
+        metadata, spec = dict(pod["metadata"]), pod["spec"]
+        name = metadata["name"]
+        wanted = binding.get("metadata", {}).get("uid")
+        if wanted and wanted != metadata["uid"]:
+            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {metadata['uid']}"
+            raise self._conflict(name, why)
+        if "deletionTimestamp" in metadata:
+            raise self._conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
+        if spec.get("nodeName"):
+            raise self._conflict(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+        if spec.get("schedulingGates"):
+            raise self._conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
+        metadata["resourceVersion"] = ""
+        for kind, more in (
+            ("annotations", binding.get("metadata", {}).get("annotations") or {}),
+            ("labels", self._topology(node)),
+        ):
+            if more:
+                metadata[kind] = {**(metadata.get(kind) or {}), **more}
+        status = dict(pod.get("status") or {})
+        now = format_time(self._machinery.clock.now())
+        status["conditions"] = set_condition(
+            status.get("conditions") or [], {"type": "PodScheduled", "status": "True"}, now
+        )
+        return {**pod, "metadata": metadata, "spec": {**spec, "nodeName": node}, "status": status}
+
+    def _topology(self, node: str) -> dict[str, str]:
+        stored = self._machinery.cache.get(Key("nodes", "", node))
+        labels = stored.labels if stored else {}
+        return {label: labels[label] for label in TOPOLOGY_LABELS if label in labels}
+
+    def _conflict(self, name: str, why: str) -> Conflict:
+        return Conflict.of("pods/binding", "", name, why)

@@ -1,0 +1,119 @@
+"""The catalog: every resource the server serves, as data. Discovery, OpenAPI, routing and the stores all read it.
+
+`apiserver/resources/catalog.py` has the tuple of built-in kinds; custom resources are added while the server runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from apiserver.printing.table import Column
+from apiserver.registry.strategy import Strategy
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
+
+READ_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+CREATE_ONLY = ("create",)
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """One endpoint below an object, `pods/binding`. group and version are given where its kind is another group's."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How a served version that is not the stored one reads and writes (autoscaling/v1, events.k8s.io/v1)."""
+
+    to_stored: Callable[[Object], Object]
+    from_stored: Callable[[Object], Object]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One served resource of one version.
+
+    `storage` names where it is stored; the versions of one kind share it. The stored version has no `conversion`.
+    """
+
+    resource: Resource
+    singular: str
+    strategy: Strategy
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = READ_WRITE
+    subresources: tuple[Subresource, ...] = ()
+    columns: tuple[Column, ...] = ()
+    storage: str = ""
+    conversion: Conversion | None = None
+    is_custom: bool = False
+    head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
+
+    def __post_init__(self) -> None:
+        opening = f'{{"kind":"{self.resource.kind}","apiVersion":"{self.resource.api_version}",'
+        object.__setattr__(self, "head", opening.encode())
+
+    @property
+    def group(self) -> str:
+        return self.resource.group
+
+    @property
+    def plural(self) -> str:
+        return self.resource.plural
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether objects of this kind are kept at all (reviews and bindings are only answered)."""
+        return "list" in self.verbs and bool(self.storage)
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((s for s in self.subresources if s.name == name), None)
+
+
+@dataclass(slots=True)
+class Catalog:
+    """All served kinds, found by group, version and plural."""
+
+    _kinds: dict[tuple[str, str, str], Kind] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, kinds: Iterable[Kind]) -> Catalog:
+        catalog = cls()
+        for kind in kinds:
+            catalog.add(kind)
+        return catalog
+
+    def add(self, kind: Kind) -> None:
+        self._kinds[(kind.group, kind.resource.version, kind.plural)] = kind
+
+    def remove(self, kind: Kind) -> None:
+        self._kinds.pop((kind.group, kind.resource.version, kind.plural), None)
+
+    def get(self, group: str, version: str, plural: str) -> Kind | None:
+        return self._kinds.get((group, version, plural))
+
+    def by_kind(self, group: str, kind: str) -> Kind | None:
+        """The first served version of a kind."""
+        return next((k for k in self._kinds.values() if k.group == group and k.resource.kind == kind), None)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds.values())
+
+    def groups(self) -> dict[str, list[str]]:
+        """group -> versions, in the order they were added (the first is preferred)."""
+        groups: dict[str, list[str]] = {}
+        for group, version, _ in self._kinds:
+            versions = groups.setdefault(group, [])
+            if version not in versions:
+                versions.append(version)
+        return groups
+
+    def of_version(self, group: str, version: str) -> list[Kind]:
+        return [k for (g, v, _), k in self._kinds.items() if (g, v) == (group, version)]

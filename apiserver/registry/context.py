@@ -1,0 +1,62 @@
+"""What a store needs to carry out a request: the shared machinery, and the facts of the one request."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from apiserver.admission.chain import Chain
+from apiserver.auth.authentication import User
+from apiserver.registry.catalog import Catalog
+from apiserver.registry.options import WARN, Warnings
+from apiserver.registry.strategy import Reader
+from apiserver.storage.interface import Key, Storage
+from apiserver.watch.cache import WatchCache
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.meta import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """Shared by all stores of one server. Every source of time, chance and durability stands here."""
+
+    storage: Storage
+    cache: WatchCache
+    admission: Chain
+    catalog: Catalog
+    reader: Reader
+    clock: Clock
+    rng: random.Random
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One request: who asks, about which object, with which options."""
+
+    user: User
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = WARN
+    force: bool = False
+    warnings: Warnings = field(default_factory=Warnings)
+
+
+class CacheReader:
+    """Synchronous reads of the server's own objects, for admission and authorization.
+
+    They see what the cache has applied, which is every write this server has acknowledged.
+    """
+
+    def __init__(self, cache: WatchCache) -> None:
+        self._cache = cache
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None:
+        stored = self._cache.get(Key(resource, namespace, name))
+        return stored.object() if stored else None
+
+    def list(self, resource: str, namespace: str = "") -> Iterator[Object]:
+        return (stored.object() for stored in self._cache.list(resource, namespace))

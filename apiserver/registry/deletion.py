@@ -1,0 +1,189 @@
+"""Deletion: what a DELETE does to an object, decided purely, and carried out by compare-and-swap.
+
+The order is upstream's (registry/rest/delete.go, registry/generic/registry/store.go, v1.36): preconditions, graceful
+deletion (pods), the finalizers a propagation policy asks for, and only when nothing holds the object back, its removal.
+Namespaces, which end in two steps of their own, come through `Strategy.begin_deletion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from apiserver.admission.chain import Attributes
+from apiserver.registry.catalog import Kind
+from apiserver.registry.context import Context, Machinery
+from apiserver.registry.options import DeleteOptions
+from apiserver.storage.interface import Key, RevisionMismatch, Stored, Value, Write, encode_body
+from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.times import format_time, parse_time
+
+GraceOf = Callable[[Object, int | None], int]  # (object, seconds asked for) -> seconds
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a delete answers: the object as it was, or as it now waits. `removed` says which."""
+
+    stored: Stored
+    removed: bool
+
+
+class Deleter:
+    """DELETE on single objects of one kind."""
+
+    def __init__(self, kind: Kind, machinery: Machinery) -> None:
+        self.kind, self._machinery = kind, machinery
+        self._storage, self._cache = machinery.storage, machinery.cache
+
+    async def delete(self, context: Context, options: DeleteOptions) -> Deleted:
+        """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again."""
+        key = Key(self.kind.storage, context.namespace, context.name)
+        await self._cache.fresh()
+        while True:
+            current = self._cache.get(key)
+            if current is None:
+                raise NotFound.of(self.kind.plural, self.kind.group, context.name)
+            try:
+                return await self._delete(current, context, options)
+            except RevisionMismatch as error:
+                if options.resource_version:
+                    raise Conflict.of(self.kind.plural, self.kind.group, context.name, STALE) from error
+                await self._cache.fresh()
+
+    async def _delete(self, current: Stored, context: Context, options: DeleteOptions) -> Deleted:
+        obj = current.object()
+        self.check_preconditions(obj, options)
+        await self._admit(obj, context)
+        waiting = self._waiting(obj, options)
+        if waiting is None:
+            return await self._remove(current, context)
+        if waiting == current.object():
+            return Deleted(current, removed=False)
+        return await self._mark(current, waiting, context)
+
+    def check_preconditions(self, obj: Object, options: DeleteOptions) -> None:
+        """Conflict where the object is not the one, or not the version, that the caller means."""
+        metadata = obj["metadata"]
+        for label, wanted, found, why in (
+            ("UID", options.uid, metadata["uid"], "The object might have been deleted and then recreated"),
+            (
+                "ResourceVersion",
+                options.resource_version,
+                metadata["resourceVersion"],
+                "The object might have been modified",
+            ),
+        ):
+            if wanted and wanted != found:
+                raise Conflict.of(
+                    self.kind.resource.kind,
+                    self.kind.group,
+                    metadata["name"],
+                    f"the {label} in the precondition ({wanted}) does not match the {label} in record ({found}). {why}",
+                )
+
+    async def _admit(self, obj: Object, context: Context) -> None:
+        attributes = Attributes(
+            operation="DELETE",
+            resource=self.kind.resource,
+            subresource=context.subresource,
+            namespace=context.namespace,
+            name=context.name,
+            object=None,
+            old_object=obj,
+            user=context.user,
+            dry_run=context.dry_run,
+        )
+        await self._machinery.admission.mutate(attributes)
+        await self._machinery.admission.validate(attributes)
+
+    def _waiting(self, obj: Object, options: DeleteOptions) -> Object | None:
+        """The object as it waits for its end, or None where nothing holds it back."""
+        now = self._machinery.clock.now()
+        strategy = self.kind.strategy
+        if (begun := strategy.begin_deletion(obj, now)) is not None:
+            return begun
+        graceful = strategy.graceful_deletion and not set_grace(
+            obj, options.grace_period_seconds, strategy.deletion_grace_seconds, now
+        )
+        metadata = obj["metadata"]
+        finalizers = wanted_finalizers(metadata.get("finalizers") or [], options, strategy.orphans_by_default)
+        if finalizers:
+            metadata["finalizers"] = finalizers
+            if not graceful:
+                mark_deleted(obj, now)
+        else:
+            metadata.pop("finalizers", None)
+        return obj if finalizers or graceful else None
+
+    async def _remove(self, current: Stored, context: Context) -> Deleted:
+        if context.dry_run:
+            return Deleted(current, removed=True)
+        change = await self._storage.write(Write(current.key, current.revision, None))
+        gone = Stored(current.key, change.revision, current.body, current.labels, current.fields)
+        return Deleted(gone, removed=True)
+
+    async def _mark(self, current: Stored, obj: Object, context: Context) -> Deleted:
+        value = Value(encode_body(obj), current.labels, self.kind.strategy.selectable_fields(obj))
+        if context.dry_run:
+            return Deleted(Stored(current.key, current.revision, value.body, value.labels, value.fields), removed=False)
+        change = await self._storage.write(Write(current.key, current.revision, value))
+        assert change.current is not None
+        return Deleted(change.current, removed=False)
+
+
+def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: datetime) -> bool:
+    """Start a graceful deletion, or shorten the one under way; True where the object may go at once."""
+    metadata = obj["metadata"]
+    seconds = max(seconds_for(obj, requested), 0)
+    if "deletionTimestamp" not in metadata:
+        if seconds == 0:
+            return True
+        metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=seconds))
+        metadata["deletionGracePeriodSeconds"] = seconds
+        _raise_generation(obj)
+        return False
+    current = metadata.get("deletionGracePeriodSeconds") or 0
+    if current == 0:
+        return True
+    if requested is None or seconds >= current:
+        return False
+    began = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=current)
+    metadata["deletionTimestamp"] = format_time(max(began + timedelta(seconds=seconds), now))
+    metadata["deletionGracePeriodSeconds"] = seconds
+    return seconds == 0
+
+
+def mark_deleted(obj: Object, now: datetime) -> None:
+    """Say that the object is being deleted, with no grace: finalizers alone hold it."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_time(now)
+        _raise_generation(obj)
+    metadata["deletionGracePeriodSeconds"] = 0
+
+
+def _raise_generation(obj: Object) -> None:
+    if generation := obj["metadata"].get("generation"):
+        obj["metadata"]["generation"] = generation + 1
+
+
+def wanted_finalizers(present: list[str], options: DeleteOptions, orphans_by_default: bool) -> list[str]:
+    """The finalizers after a delete: what the propagation policy asks the garbage collector to do first."""
+    policy, orphan = options.propagation_policy, options.orphan_dependents
+    if orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    if not policy:
+        if ORPHAN in present:
+            policy = "Orphan"
+        elif FOREGROUND in present:
+            policy = "Foreground"
+        elif orphans_by_default:
+            policy = "Orphan"
+    kept = [name for name in present if name not in (ORPHAN, FOREGROUND)]
+    asked = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
+    return [*kept, asked] if asked else kept

@@ -1,0 +1,128 @@
+"""Lists: which version they show, which objects a selector leaves, and pages that agree with each other.
+
+A page after the first is read as of the first one's revision (`storage.range_at`), so a list in pages is one
+consistent list; where the log no longer reaches back, 410 says how to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apiserver.registry.catalog import Kind
+from apiserver.registry.continuation import LATEST, decode_token, encode_token
+from apiserver.registry.options import ListOptions
+from apiserver.registry.selection import Selection
+from apiserver.storage.interface import Compacted, Key, Storage, Stored
+from apiserver.watch.cache import WatchCache
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, Timeout
+
+# How long a list waits for a resourceVersion this server has not seen yet (upstream blockTimeout).
+WAIT_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a list answers: items, the revision they are current at, and how to go on ("" on the last page)."""
+
+    items: Sequence[Stored]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
+class Lister:
+    """Lists of one server."""
+
+    def __init__(self, storage: Storage, cache: WatchCache) -> None:
+        self._storage, self._cache = storage, cache
+
+    async def list(self, kind: Kind, namespace: str, options: ListOptions, selection: Selection) -> Page:
+        """One page. BadRequest, Expired (410) and Timeout (504) as upstream."""
+        if options.continue_token:
+            revision, after = decode_token(options.continue_token, namespace)
+            if options.resource_version not in ("", "0"):
+                raise BadRequest("specifying resource version is not allowed when using continue")
+        else:
+            revision, after = await self._starting_revision(options), None
+        items, revision = await self._items_at(kind, namespace, revision, options, after)
+        items = _after(items, after) if after else items
+        limit = 0 if options.resource_version == "0" and not options.continue_token else options.limit
+        return _page(items, revision, max(limit, 0), selection)
+
+    async def _starting_revision(self, options: ListOptions) -> int:
+        """The exact revision to show, or LATEST."""
+        version = options.resource_version
+        if version == "0":
+            return LATEST
+        if not version:
+            await self._cache.fresh()
+            return LATEST
+        revision = parse_revision(version)
+        await self.wait_for(revision)
+        return revision if options.resource_version_match == "Exact" else LATEST
+
+    async def wait_for(self, revision: int) -> None:
+        """Wait until `revision` is known here; 504 where it does not come."""
+        if revision <= self._cache.revision:
+            return
+        if revision <= self._storage.head and await self._cache.wait_for(revision, WAIT_SECONDS):
+            return
+        if await self._cache.wait_for(revision, WAIT_SECONDS):
+            return
+        raise Timeout(
+            f"Timeout: Too large resource version: {revision}, current: {self._cache.revision}",
+            details={
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+                "retryAfterSeconds": 1,
+            },
+        )
+
+    async def _items_at(
+        self, kind: Kind, namespace: str, revision: int, options: ListOptions, after: tuple[str, str] | None
+    ) -> tuple[Sequence[Stored], int]:
+        if revision in (LATEST, self._cache.revision):
+            return self._cache.list(kind.storage, namespace), self._cache.revision
+        try:
+            return await self._cache.list_at(kind.storage, namespace, revision), revision
+        except Compacted as error:
+            if not options.continue_token:
+                raise Expired(f"The resourceVersion for the provided list is too old: {revision}") from error
+            raise _expired_token(after) from error
+
+
+def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selection) -> Page:
+    if not limit:
+        return Page(selection.of(items), revision)
+    chosen: list[Stored] = []
+    for position, stored in enumerate(items):
+        if len(chosen) == limit:
+            remaining = len(items) - position if selection.is_everything else None
+            return Page(chosen, revision, encode_token(revision, chosen[-1].key), remaining)
+        if selection.matches(stored):
+            chosen.append(stored)
+    return Page(chosen, revision)
+
+
+def _after(items: Sequence[Stored], after: tuple[str, str]) -> Sequence[Stored]:
+    return [stored for stored in items if (stored.key.namespace, stored.key.name) > after]
+
+
+def parse_revision(version: str) -> int:
+    """The resourceVersion of a list; the 400 carries Go's words."""
+    if not (version.isascii() and version.isdigit()):
+        why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+        raise BadRequest(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
+    return int(version)
+
+
+def _expired_token(after: tuple[str, str] | None) -> ApiError:
+    namespace, name = after or ("", "")
+    error = Expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+        "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+    )
+    error.list_metadata = {"continue": encode_token(LATEST, Key("", namespace, name))}
+    return error

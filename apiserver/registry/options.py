@@ -1,0 +1,247 @@
+"""Request options, checked: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions, ListOptions of meta.k8s.io.
+
+The handlers read them from the query (and, for deletes, the body); the stores obey them.
+Source of the rules: apimachinery/pkg/apis/meta/v1/validation and internalversion/validation (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubeloop.apimachinery.errors import BadRequest, Invalid
+from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported
+
+Query = Mapping[str, list[str]]
+
+IGNORE, WARN, STRICT = "Ignore", "Warn", "Strict"
+
+
+def refused(kind: str, errors: list[FieldError]) -> Invalid:
+    """`CreateOptions.meta.k8s.io "" is invalid: …`."""
+    return Invalid.of(kind, "meta.k8s.io", "", errors)
+
+
+def first(query: Query, name: str) -> str:
+    values = query.get(name)
+    return values[0] if values else ""
+
+
+def parse_int(text: str) -> int:
+    """A number as Go's strconv.ParseInt takes it; the 400 carries its words."""
+    digits = text[1:] if text[:1] in "+-" else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return number
+
+
+def parse_bool(query: Query, name: str) -> bool:
+    """A flag as Go's query decoding reads it: present and neither "false" nor "0" is true."""
+    values = query.get(name) or ["false"]
+    return values[0].lower() not in ("false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What a create, update or patch may ask for. `force` only means something to an apply patch."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = WARN
+    force: bool = False
+
+    @classmethod
+    def parse(cls, kind: str, query: Query) -> WriteOptions:
+        """`kind` is CreateOptions, UpdateOptions or PatchOptions: it names itself in refusals."""
+        if not query:
+            return _DEFAULT_WRITE
+        dry_run = query.get("dryRun", [])
+        manager, validation = first(query, "fieldManager"), first(query, "fieldValidation")
+        errors: list[FieldError] = []
+        if len(manager.encode()) > 128:
+            errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
+        errors += [
+            invalid("fieldManager", manager, "should only contain printable characters")
+            for _ in range(not manager.isprintable())
+        ]
+        errors += dry_run_errors(dry_run)
+        if validation not in ("", IGNORE, WARN, STRICT):
+            errors.append(not_supported("fieldValidation", validation, ["", IGNORE, STRICT, WARN]))
+        if errors:
+            raise refused(kind, errors)
+        return cls(bool(dry_run), manager, validation or WARN, parse_bool(query, "force"))
+
+
+_DEFAULT_WRITE = WriteOptions()
+
+
+def dry_run_errors(values: list[str]) -> list[FieldError]:
+    if all(value in ("All", "") for value in values):
+        return []
+    return [not_supported("dryRun", values, ["All"])]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """How to delete. Unset values are None or ""; `uid` and `resource_version` are the preconditions."""
+
+    dry_run: bool = False
+    grace_period_seconds: int | None = None
+    propagation_policy: str = ""
+    orphan_dependents: bool | None = None
+    uid: str = ""
+    resource_version: str = ""
+
+    @classmethod
+    def parse(cls, query: Query, body: Mapping[str, Any] | None) -> DeleteOptions:
+        """A body, even an empty one, replaces the query."""
+        if body is not None:
+            options = cls._from_body(body)
+            dry_run = body.get("dryRun") or []
+        else:
+            dry_run = query.get("dryRun", [])
+            grace = first(query, "gracePeriodSeconds")
+            orphan = query.get("orphanDependents")
+            options = cls(
+                dry_run=bool(dry_run),
+                grace_period_seconds=parse_int(grace) if grace else None,
+                propagation_policy=first(query, "propagationPolicy"),
+                orphan_dependents=parse_bool(query, "orphanDependents") if orphan else None,
+            )
+        options._check(dry_run)
+        return options
+
+    @classmethod
+    def _from_body(cls, body: Mapping[str, Any]) -> DeleteOptions:
+        preconditions = body.get("preconditions") or {}
+        return cls(
+            dry_run=bool(body.get("dryRun")),
+            grace_period_seconds=body.get("gracePeriodSeconds"),
+            propagation_policy=body.get("propagationPolicy") or "",
+            orphan_dependents=body.get("orphanDependents"),
+            uid=preconditions.get("uid") or "",
+            resource_version=preconditions.get("resourceVersion") or "",
+        )
+
+    def _check(self, dry_run: list[str]) -> None:
+        errors: list[FieldError] = []
+        if self.orphan_dependents is not None and self.propagation_policy:
+            errors.append(
+                invalid(
+                    "propagationPolicy",
+                    self.propagation_policy,
+                    "orphanDependents and deletionPropagation cannot be both set",
+                )
+            )
+        elif self.propagation_policy not in ("", "Foreground", "Background", "Orphan"):
+            allowed = ["Foreground", "Background", "Orphan", "nil"]
+            errors.append(not_supported("propagationPolicy", self.propagation_policy, allowed))
+        errors += dry_run_errors(dry_run)
+        if errors:
+            raise refused("DeleteOptions", errors)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What a list or watch asks for, as text where its meaning depends on the verb."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    resource_version: str = ""
+    resource_version_match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    watch: bool = False
+    allow_watch_bookmarks: bool = False
+    send_initial_events: bool | None = None
+    timeout_seconds: int | None = None
+
+    @classmethod
+    def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
+        if not query and not watch:
+            return _DEFAULT_LIST
+        limit, timeout = first(query, "limit"), first(query, "timeoutSeconds")
+        options = cls(
+            label_selector=first(query, "labelSelector"),
+            field_selector=first(query, "fieldSelector"),
+            resource_version=first(query, "resourceVersion"),
+            resource_version_match=first(query, "resourceVersionMatch"),
+            limit=parse_int(limit) if limit else 0,
+            continue_token=first(query, "continue"),
+            watch=watch or parse_bool(query, "watch"),
+            allow_watch_bookmarks=parse_bool(query, "allowWatchBookmarks"),
+            send_initial_events=parse_bool(query, "sendInitialEvents") if "sendInitialEvents" in query else None,
+            timeout_seconds=parse_int(timeout) if timeout else None,
+        )
+        errors = options._watch_errors() if options.watch else options._list_errors()
+        if errors:
+            raise refused("ListOptions", errors)
+        return options
+
+    def _list_errors(self) -> list[FieldError]:
+        errors: list[FieldError] = []
+        match = self.resource_version_match
+        if self.send_initial_events is not None:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        if match:
+            if not self.resource_version:
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
+                    )
+                )
+            if self.continue_token:
+                errors.append(
+                    forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
+                )
+            if match not in ("Exact", "NotOlderThan"):
+                errors.append(not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+            if match == "Exact" and self.resource_version == "0":
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch", 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+                    )
+                )
+        return errors
+
+    def _watch_errors(self) -> list[FieldError]:
+        errors: list[FieldError] = []
+        match, not_older = self.resource_version_match, "NotOlderThan"
+        if self.send_initial_events is not None and match != not_older:
+            errors.append(
+                forbidden(
+                    "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+                )
+            )
+        if match:
+            if self.send_initial_events is None:
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch",
+                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                    )
+                )
+            if match != not_older:
+                errors.append(not_supported("resourceVersionMatch", match, [not_older]))
+            if self.continue_token:
+                errors.append(
+                    forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
+                )
+        return errors
+
+
+_DEFAULT_LIST = ListOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """Texts for `Warning` headers, gathered while a request is carried out; each text once, in order."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, *texts: str) -> None:
+        self.texts.extend(text for text in texts if text not in self.texts)

@@ -1,0 +1,278 @@
+"""The file to read first: what create, get, update and patch do, the same for every kind.
+
+A `ResourceStore` carries out verbs on one resource in Kubernetes' own order; what differs between kinds it asks of the
+kind's Strategy. Handlers call it with decoded objects, it calls admission, validation and storage. Reads come from the
+watch cache, which it waits for (`fresh`), so every read sees every acknowledged write. List and watch stand in
+`listing.py` and `watching.py`, deletion in `deletion.py`, the special subresources in `subresources.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from apiserver.admission.chain import Attributes
+from apiserver.registry.catalog import Kind
+from apiserver.registry.context import Context, Machinery
+from apiserver.registry.strategy import UpdateRules
+from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
+from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
+from kubeloop.apimachinery.field import FieldError, invalid
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.metadata_validation import create_errors, update_errors
+from kubeloop.apimachinery.names import generate_name, new_uid
+from kubeloop.apimachinery.times import format_time
+
+# How often a generated name is drawn anew (RetryGenerateName), and a patch re-applied to a newer version.
+GENERATE_NAME_ATTEMPTS = 8
+PATCH_ATTEMPTS = 5
+
+Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
+
+
+class ResourceStore:
+    """The verbs of one resource."""
+
+    def __init__(self, kind: Kind, machinery: Machinery) -> None:
+        self.kind = kind
+        self.strategy = kind.strategy
+        self._machinery = machinery
+        self._storage, self._cache = machinery.storage, machinery.cache
+        self._resource = kind.resource
+
+    # -- create ---------------------------------------------------------------------------------------------------
+
+    async def create(self, obj: Object, context: Context) -> Stored:
+        """Store a new object; AlreadyExists where the name is taken."""
+        self._match_namespace(obj, context)
+        self._refuse_resource_version(obj)
+        attributes = self._attributes("CREATE", context, obj, None)
+        await self._machinery.admission.mutate(attributes)
+        obj = attributes.object or obj
+        for attempt in range(GENERATE_NAME_ATTEMPTS):
+            generated = self._stamp(obj)
+            self.strategy.prepare_for_create(obj)
+            release = self.strategy.allocate(obj, None, self._machinery.reader, context.dry_run)
+            try:
+                self._check(obj, self._create_errors(obj))
+                context.warnings.add(*self.strategy.warnings(obj))
+                await self._machinery.admission.validate(attributes)
+                return await self._insert(obj, context)
+            except AlreadyExists:
+                if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
+                    raise
+                del obj["metadata"]["name"]
+            finally:
+                release()
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _match_namespace(self, obj: Object, context: Context) -> None:
+        metadata = obj.setdefault("metadata", {})
+        if not self._resource.namespaced:
+            metadata.pop("namespace", None)
+            return
+        if metadata.get("namespace", context.namespace) != context.namespace:
+            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+        metadata["namespace"] = context.namespace
+
+    def _refuse_resource_version(self, obj: Object) -> None:
+        if obj["metadata"].pop("resourceVersion", "") not in ("", "0"):
+            raise ApiError("resourceVersion should not be set on objects to be created", code=500)
+
+    def _stamp(self, obj: Object) -> bool:
+        """The metadata only the server sets, at its place in front; says whether the name was generated."""
+        sent = obj["metadata"]
+        generated = not sent.get("name") and bool(sent.get("generateName"))
+        for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"):
+            sent.pop(field, None)
+        if generated:
+            sent["name"] = generate_name(sent["generateName"], self._machinery.rng)
+        sent["uid"] = new_uid(self._machinery.rng)
+        sent["creationTimestamp"] = format_time(self._machinery.clock.now())
+        return generated
+
+    def _create_errors(self, obj: Object) -> list[FieldError]:
+        namespaced = self._resource.namespaced
+        errors = create_errors(obj, namespaced=namespaced, name_errors=self.strategy.validate_name)
+        errors.extend(self.strategy.validate(obj))
+        return errors
+
+    async def _insert(self, obj: Object, context: Context) -> Stored:
+        key, value = self._key(obj), self._value(obj)
+        if context.dry_run:
+            await self._cache.fresh()
+            if existing := self._cache.get(key):
+                raise self._already_exists(existing)
+            return Stored(key, 0, value.body, value.labels, value.fields)
+        try:
+            change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
+        except KeyExists as error:
+            await self._cache.fresh()
+            raise self._already_exists(self._cache.get(key), key.name) from error
+        assert change.current is not None
+        return change.current
+
+    def _already_exists(self, existing: Stored | None, name: str = "") -> AlreadyExists:
+        error = AlreadyExists.of(self._resource.plural, self._resource.group, existing.key.name if existing else name)
+        if existing and existing.object()["metadata"].get("deletionTimestamp"):
+            error.message = f"object is being deleted: {error.message}"
+        return error
+
+    # -- get ------------------------------------------------------------------------------------------------------
+
+    async def get(self, context: Context) -> Stored:
+        """The object named; NotFound where there is none."""
+        await self._cache.fresh()
+        stored = self._cache.get(Key(self.kind.storage, context.namespace, context.name))
+        if stored is None:
+            raise self._not_found(context.name)
+        return stored
+
+    def _not_found(self, name: str) -> NotFound:
+        return NotFound.of(self._resource.plural, self._resource.group, name)
+
+    # -- update and patch -----------------------------------------------------------------------------------------
+
+    async def update(self, obj: Object, context: Context) -> tuple[Stored, bool]:
+        """Replace an object (PUT); says whether that created it, as a few kinds allow."""
+        self._match_name(obj, context)
+        self._match_namespace(obj, context)
+        await self._cache.fresh()
+        exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
+        if not exists and self.strategy.allow_create_on_update and not context.subresource:
+            return await self.create(obj, context), True
+        stored = await self._change(context, lambda _: _copy(obj), self.strategy.allow_unconditional_update, None)
+        return stored, False
+
+    async def patch(self, change: Change, context: Context, rules: UpdateRules | None = None) -> Stored:
+        """Apply `change` to the newest version; where another writer was faster, to that one's result again.
+
+        `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
+        """
+        return await self._change(context, change, True, PATCH_ATTEMPTS, rules)
+
+    def _match_name(self, obj: Object, context: Context) -> None:
+        name = obj.setdefault("metadata", {}).setdefault("name", context.name)
+        if name != context.name:
+            raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({context.name})")
+
+    async def _change(
+        self,
+        context: Context,
+        change: Change,
+        may_be_unconditional: bool,
+        attempts: int | None,
+        rules: UpdateRules | None = None,
+    ) -> Stored:
+        """Read, change, check, compare-and-swap; again on a lost race unless the caller named a version."""
+        rules = rules or self.strategy.update_rules(context.subresource)
+        while True:
+            current = await self.get(context)
+            old = current.object()
+            new = change(old)
+            conditional = self._check_version(new, old, may_be_unconditional)
+            attributes = self._attributes("UPDATE", context, new, old)
+            await self._machinery.admission.mutate(attributes)
+            new = attributes.object or new
+            self._keep_system_fields(new, old)
+            rules.prepare(new, old)
+            release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
+            try:
+                self._check(new, self._update_errors(new, old, rules))
+                context.warnings.add(*self.strategy.warnings(new))
+                await self._machinery.admission.validate(attributes)
+                return await self._replace(current, new, old, context)
+            except RevisionMismatch as error:
+                if attempts is not None:
+                    attempts -= 1
+                if conditional or attempts == 0:
+                    raise self._conflict(context.name) from error
+            finally:
+                release()
+
+    def _check_version(self, new: Object, old: Object, may_be_unconditional: bool) -> bool:
+        """Refuse a stale resourceVersion or another uid; says whether a version was named."""
+        metadata, old_metadata = new["metadata"], old["metadata"]
+        version = metadata.get("resourceVersion") or ""
+        name = old_metadata["name"]
+        if version and not version.isdigit():
+            raise ApiError(f'strconv.ParseUint: parsing "{version}": invalid syntax', code=500)
+        if version in ("", "0"):
+            if not may_be_unconditional:
+                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+                raise Invalid.of(self._resource.plural, self._resource.group, name, [error])
+        elif version != old_metadata["resourceVersion"]:
+            raise self._conflict(name)
+        metadata["resourceVersion"] = old_metadata["resourceVersion"]
+        return version not in ("", "0")
+
+    def _conflict(self, name: str, why: str = STALE) -> Conflict:
+        return Conflict.of(self._resource.plural, self._resource.group, name, why)
+
+    def _keep_system_fields(self, new: Object, old: Object) -> None:
+        """What no writer may change or need repeat: it is taken from the stored object."""
+        metadata, old_metadata = new["metadata"], old["metadata"]
+        metadata.pop("selfLink", None)
+        metadata.pop("managedFields", None)
+        metadata["generation"] = old_metadata.get("generation", 0)
+        if not metadata["generation"]:
+            del metadata["generation"]
+        for field in ("uid", "creationTimestamp"):
+            metadata[field] = metadata.get(field) or old_metadata[field]
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+            if field in old_metadata:
+                metadata[field] = old_metadata[field]
+
+    def _update_errors(self, new: Object, old: Object, rules: UpdateRules) -> list[FieldError]:
+        errors = update_errors(new, old)
+        errors.extend(rules.validate(new, old))
+        return errors
+
+    async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
+        value = self._value(new)
+        shown = Stored(current.key, current.revision, value.body, value.labels, value.fields)
+        if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
+            if not context.dry_run:
+                await self._storage.write(Write(current.key, current.revision, None))
+            return shown
+        if new == old:
+            return current
+        if context.dry_run:
+            return shown
+        change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
+        assert change.current is not None
+        return change.current
+
+    # -- shared by the verbs --------------------------------------------------------------------------------------
+
+    def _attributes(self, operation: str, context: Context, obj: Object | None, old: Object | None) -> Attributes:
+        metadata = (obj or old or {}).get("metadata", {})
+        return Attributes(
+            operation=operation,
+            resource=self._resource,
+            subresource=context.subresource,
+            namespace=context.namespace,
+            name=context.name or metadata.get("name", ""),
+            object=obj,
+            old_object=old,
+            user=context.user,
+            dry_run=context.dry_run,
+            warn=context.warnings.add,
+        )
+
+    def _check(self, obj: Object, errors: Sequence[FieldError]) -> None:
+        if errors:
+            name = obj["metadata"].get("name", "")
+            raise Invalid.of(self._resource.kind, self._resource.group, name, errors)
+
+    def _key(self, obj: Object) -> Key:
+        metadata = obj["metadata"]
+        return Key(self.kind.storage, metadata.get("namespace", ""), metadata["name"])
+
+    def _value(self, obj: Object) -> Value:
+        labels = obj["metadata"].get("labels") or {}
+        return Value(encode_body(obj), labels, self.strategy.selectable_fields(obj))
+
+
+def _copy(obj: Object) -> Object:
+    """A PUT body may be applied several times and is edited each time; its parts are shared, its edges are not."""
+    return {**obj, "metadata": dict(obj["metadata"])}

@@ -1,0 +1,94 @@
+"""One API server, put together: the only place that knows every part of it.
+
+`main.py` serves it on a socket; the in-process cluster of kubeloop.testing calls `server.app` directly. All time,
+chance and durability come in here and are handed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from apiserver.admission.catalog import plugins
+from apiserver.admission.chain import Chain
+from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
+from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
+from apiserver.auth.rbac import Rbac
+from apiserver.bootstrap import bootstrap
+from apiserver.handlers.api import Authenticate, KubernetesApi
+from apiserver.handlers.application import Application
+from apiserver.handlers.bodies import Decoder
+from apiserver.handlers.metrics import Metrics
+from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.subresources import SubresourceHandler
+from apiserver.handlers.system import GIT_VERSION
+from apiserver.registry.catalog import Catalog
+from apiserver.registry.context import CacheReader, Machinery
+from apiserver.registry.registry import Registry
+from apiserver.resources.catalog import KINDS
+from apiserver.schema.definitions import Schema
+from apiserver.storage.compaction import Compactor
+from apiserver.storage.interface import Storage
+from apiserver.watch.cache import WatchCache
+from apiserver.watch.tail import Tail
+from kubeloop.apimachinery.clock import Clock
+
+# Who everybody is on a server without authentication: it listens on loopback only, where they own the machine anyway.
+UNSECURED = User("kubernetes-admin", groups=(MASTERS, "system:authenticated"))
+
+ALWAYS_ALLOW, RBAC = "AlwaysAllow", "RBAC"
+
+
+class ApiServer:
+    """Storage, watch cache, stores and handlers of one server. Use `running()` around whatever calls `app`."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        token_sources: Iterable[TokenSource] = (),
+        allow_anonymous: bool = True,
+        authorization_mode: str = ALWAYS_ALLOW,
+        schema: Schema | None = None,
+    ) -> None:
+        schema = schema or Schema.load()
+        self._storage = storage
+        self.cache = WatchCache(storage)
+        self._tail = Tail(storage, self.cache, clock)
+        self._compactor = Compactor(storage, clock)
+        reader = CacheReader(self.cache)
+        catalog = Catalog.of(KINDS)
+        chain = Chain(plugins(reader, clock, rng))
+        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng)
+        self.registry = Registry(machinery)
+        sources = tuple(token_sources)
+        authenticator = Authenticator(sources, allow_anonymous)
+        authenticate: Authenticate = authenticator.authenticate if sources else lambda authorization: UNSECURED
+        authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(Rbac(reader))
+        metrics = Metrics(clock.monotonic)
+        subresources = SubresourceHandler(authenticator, authorizer)
+        api = KubernetesApi(self.registry, Decoder(schema), authenticate, authorizer, subresources, metrics)
+        self.app = Application(api, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open the storage, fill the cache, make the objects every cluster has; then follow the log until the end."""
+        await self._storage.start()
+        try:
+            await self._tail.load()
+            async with asyncio.TaskGroup() as tasks:
+                background = [tasks.create_task(self._tail.run()), tasks.create_task(self._compactor.run())]
+                await bootstrap(self.registry)
+                yield
+                for task in background:
+                    task.cancel()
+        finally:
+            await self._storage.close()
+
+    def end_watches(self) -> None:
+        """Let every watch end, so that the server can stop; their clients watch again elsewhere or later."""
+        self.cache.broadcast.cut_off_all()
