@@ -1,4 +1,4 @@
-"""The narrow read side given to admission, authorization and strategies: the server's own objects, by name or as a list.
+"""The narrow read side given to admission, authorization and strategies: the server's own objects, by name or listed.
 
 `registry/context.py` implements it over the watch cache; tests over a dict.
 """
