@@ -110,11 +110,26 @@ def _merge_ordered_lists(document: Object, patch: Object, node: Node | None) -> 
         _check_order(change or [], order, field.merge_key)
         if current is None and change is None:
             continue
-        before = list(current or [])
+        before = _order_before(current or [], change or [], field.merge_key)
         merged = _merged_or_added(current, change, field)
         patch.pop(name, None)
-        is_of_maps = _element_type(before, change or []) == _MAP
+        is_of_maps = _element_type(current or [], change or []) == _MAP
         document[name] = _ordered(merged, order, before, field.merge_key, is_of_maps)
+
+
+def _order_before(current: Items, change: Items, merge_key: str) -> Items:
+    """The order that items not in `$setElementOrder` keep to: that of the document.
+
+    Where the patch both deletes and adds, the real server's merge has already put the new items into the places at the
+    end that the deleted ones freed, and then takes them for old ones; kubectl's users have come to know that order.
+    """
+    if not merge_key or not all(isinstance(item, dict) for item in (*current, *change)):
+        return list(current)
+    deleted = [item.get(merge_key) for item in change if item.get(DIRECTIVE) == "delete"]
+    kept = [item for item in current if not holds(deleted, item.get(merge_key))]
+    old_keys = [item.get(merge_key) for item in kept]
+    new = [item for item in change if DIRECTIVE not in item and not holds(old_keys, item.get(merge_key))]
+    return kept + new[: len(current) - len(kept)]
 
 
 def _merged_or_added(current: Items | None, change: Items | None, field: Node) -> Items:
@@ -189,7 +204,7 @@ def _without_special_items(current: Items, change: Items, merge_key: str) -> tup
             raise ApiError("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(item)
-    return ([], plain) if replaces else (current, plain)
+    return (plain, []) if replaces else (current, plain)
 
 
 def _merged_items(merged: Items, change: Items, field: Node) -> Items:
