@@ -15,6 +15,7 @@ import orjson
 
 from apiserver.schema.definitions import Schema
 from apiserver.schema.openapi_paths import ServedKind, ServedSubresource, as_v2, paths_of
+from apiserver.schema.openapi_protobuf import encode
 from apiserver.schema.openapi_schemas import schemas_v2, schemas_v3
 
 __all__ = ["OpenApi", "ServedKind", "ServedSubresource"]
@@ -67,6 +68,12 @@ class OpenApi:
         if "v2" not in self._documents:
             self._documents["v2"] = orjson.dumps(self._document_v2())
         return self._documents["v2"]
+
+    def v2_protobuf(self) -> bytes:
+        """The same in `openapi_protobuf.MEDIA_TYPE`."""
+        if "v2+protobuf" not in self._documents:
+            self._documents["v2+protobuf"] = encode(self._document_v2())
+        return self._documents["v2+protobuf"]
 
     def _document_v3(self, kinds: Sequence[ServedKind]) -> dict[str, Any]:
         names = self._component_names(kinds)

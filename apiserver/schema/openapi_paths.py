@@ -34,10 +34,10 @@ class ServedSubresource:
     """A subresource of a served kind: the kind its bodies are of, and its verbs (get, create, update, patch)."""
 
     name: str
-    group: str
-    version: str
     kind: str
     verbs: tuple[str, ...]
+    group: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
