@@ -37,6 +37,7 @@ class Resource:
 
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
 ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 EVENTS = Resource("", "v1", "events", "Event")
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)

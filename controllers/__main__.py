@@ -1,0 +1,54 @@
+"""`python -m controllers`: control loops in one process, as kube-controller-manager runs them.
+
+Each loop may as well run in a process of its own (--controllers=deployment): they share nothing but the API.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from controllers import catalog
+from controllers.catalog import Loop, Settings
+from kubeloop.runtime import flags, process
+
+COMPONENT = "kube-controller-manager"
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    try:
+        loops = catalog.select(arguments.controllers.split(","))
+        settings = _settings(arguments)
+    except (catalog.UnknownLoop, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return process.run(_component(loops), arguments, lambda manager: catalog.add_to(manager, loops, settings))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = flags.parser(COMPONENT)
+    names = ", ".join(loop.name for loop in catalog.LOOPS)
+    parser.add_argument(
+        "--controllers",
+        default="*",
+        help=f"the loops to run: names, '*' for all, '-name' for all but that one. All: {names}",
+    )
+    parser.add_argument("--root-ca-file", default="", help="the CA bundle that pods are given, as a PEM file")
+    return parser
+
+
+def _component(loops: list[Loop]) -> str:
+    """Also the name of the leader election's lease: processes that run different loops must not wait for each other."""
+    if len(loops) == len(catalog.LOOPS):
+        return COMPONENT
+    return loops[0].name if len(loops) == 1 else "-".join((COMPONENT, *(loop.alias for loop in loops)))
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    return Settings(root_ca=Path(arguments.root_ca_file).read_text()) if arguments.root_ca_file else Settings()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Every control loop there is, in the order in which they are started, and the choice among them.
+
+Names and aliases are kube-controller-manager's. A new loop is one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from controllers import (
+    deployment,
+    endpoints,
+    endpointslice,
+    endpointslice_mirroring,
+    garbage_collector,
+    namespace,
+    replicaset,
+    root_ca_publisher,
+    serviceaccount,
+)
+from kubeloop.runtime.manager import Manager
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the process was told and some loops need; read once, at the start."""
+
+    root_ca: str = root_ca_publisher.PLACEHOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`settings` names the fields of Settings that `add_to` takes as keyword arguments."""
+
+    name: str
+    alias: str
+    add_to: Callable[..., None]
+    settings: tuple[str, ...] = ()
+
+    def answers_to(self, name: str) -> bool:
+        return name in (self.name, self.alias)
+
+
+LOOPS: tuple[Loop, ...] = (
+    Loop("serviceaccount-controller", "serviceaccount", serviceaccount.add_to),
+    Loop("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", root_ca_publisher.add_to, ("root_ca",)),
+    Loop("deployment-controller", "deployment", deployment.add_to),
+    Loop("replicaset-controller", "replicaset", replicaset.add_replica_sets),
+    Loop("replicationcontroller-controller", "replicationcontroller", replicaset.add_replication_controllers),
+    Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
+    Loop("endpoints-controller", "endpoint", endpoints.add_to),
+    Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
+    Loop("namespace-controller", "namespace", namespace.add_to),
+    Loop("garbage-collector-controller", "garbagecollector", garbage_collector.add_to),
+)
+
+
+class UnknownLoop(ValueError):
+    """--controllers names something that is no loop."""
+
+
+def select(wanted: Sequence[str], loops: Iterable[Loop] = LOOPS) -> list[Loop]:
+    """The loops that --controllers asks for: names, `*` for all, `-name` for all but one; the first word wins."""
+    known = list(loops)
+    for word in wanted:
+        if word != "*" and not any(loop.answers_to(word.removeprefix("-")) for loop in known):
+            names = ", ".join(loop.name for loop in known)
+            raise UnknownLoop(f"--controllers: {word!r} is not in the list of known controllers ({names})")
+    return [loop for loop in known if _is_wanted(loop, wanted)]
+
+
+def add_to(manager: Manager, loops: Iterable[Loop], settings: Settings) -> None:
+    """Add each of these loops to the manager."""
+    for loop in loops:
+        loop.add_to(manager, **{name: getattr(settings, name) for name in loop.settings})
+
+
+def _is_wanted(loop: Loop, wanted: Sequence[str]) -> bool:
+    for word in wanted:
+        if loop.answers_to(word):
+            return True
+        if word.startswith("-") and loop.answers_to(word[1:]):
+            return False
+    return "*" in wanted

@@ -1,0 +1,17 @@
+"""deployment-controller: rolls a Deployment's template out over ReplicaSets.
+
+Read `plan.py` first: it is the whole decision. `reconciler.py` carries it out.
+
+    model      what the planners read: Rollout (the Deployment) and SetState (a ReplicaSet)
+    revisions  which ReplicaSet is the new one; revision numbers and annotations
+    rolling    RollingUpdate: how many up, how many down
+    recreate   Recreate: all down, then all up
+    scaling    a changed replica count in the middle of a rollout: shared out by size
+    progress   the Progressing condition: paused, complete, on its way, overdue
+    status     counters and conditions
+    cleanup    old ReplicaSets beyond revisionHistoryLimit
+"""
+
+from controllers.deployment.reconciler import add_to
+
+__all__ = ["add_to"]

@@ -1,0 +1,91 @@
+"""What the server serves just now: every resource with its verbs, custom ones included.
+
+Used by the garbage collector (what may be collected, and which resource an owner reference's kind means) and by the
+namespace loop (what has to be emptied).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    resource: Resource
+    verbs: frozenset[str]
+    is_preferred: bool  # in its group's preferred version, or in the first that has it
+
+    def supports(self, *verbs: str) -> bool:
+        return self.verbs.issuperset(verbs)
+
+
+class DiscoveryFailed(Exception):
+    """Some group versions could not be read; `served` is what the others have."""
+
+    def __init__(self, served: Sequence[Served], failures: Mapping[str, str]) -> None:
+        texts = ", ".join(f"{group_version}: {why}" for group_version, why in sorted(failures.items()))
+        super().__init__(f"unable to retrieve the complete list of server APIs: {texts}")
+        self.served, self.failures = served, dict(failures)
+
+
+async def discover(api: Api) -> list[Served]:
+    """Every resource of every version; DiscoveryFailed where a part of it cannot be read."""
+    group_versions = await _group_versions(api)
+    answers = await asyncio.gather(*(_resources(api, group_version) for group_version in group_versions))
+    served: list[Served] = []
+    seen: set[tuple[str, str]] = set()
+    failures: dict[str, str] = {}
+    for group_version, answer in zip(group_versions, answers, strict=True):
+        if isinstance(answer, ApiError):
+            failures[group_version] = answer.message
+            continue
+        for resource, verbs in _parse(group_version, answer):
+            identity = (resource.group, resource.plural)
+            served.append(Served(resource, verbs, identity not in seen))
+            seen.add(identity)
+    if failures:
+        raise DiscoveryFailed(served, failures)
+    return served
+
+
+async def _group_versions(api: Api) -> list[str]:
+    """`v1`, `apps/v1`, …: of each group the preferred version first."""
+    legacy, groups = await asyncio.gather(api.request("GET", "/api"), api.request("GET", "/apis"))
+    found: list[str] = list(legacy.get("versions") or [])
+    for group in groups.get("groups") or []:
+        preferred = (group.get("preferredVersion") or {}).get("groupVersion")
+        versions = [version["groupVersion"] for version in group.get("versions") or []]
+        found += sorted(versions, key=lambda version: version != preferred)
+    return found
+
+
+async def _resources(api: Api, group_version: str) -> Any:
+    """The resource list; a refusal is returned, so that one bad group does not hide the others."""
+    try:
+        return await api.request("GET", f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}")
+    except NotFound:
+        return {}  # went away since the groups were listed
+    except ApiError as error:
+        return error
+
+
+def _parse(group_version: str, answer: Mapping[str, Any]) -> Iterable[tuple[Resource, frozenset[str]]]:
+    """Resources proper, without subresources."""
+    group, _, version = group_version.rpartition("/")
+    for entry in answer.get("resources") or []:
+        if "/" not in entry["name"]:
+            resource = Resource(
+                entry.get("group") or group,
+                entry.get("version") or version,
+                entry["name"],
+                entry["kind"],
+                bool(entry.get("namespaced")),
+            )
+            yield resource, frozenset(entry.get("verbs") or ())

@@ -1,0 +1,146 @@
+"""One reconcile of a Service: from its pods to its EndpointSlices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from controllers import pods
+from controllers.endpointslice.desired import address_types, desired
+from controllers.endpointslice.plan import MANAGER, Changes, plan
+from controllers.pod_control import is_namespace_terminating
+from controllers.services import membership, slices, trigger_times
+from controllers.services.slices import SliceTracker
+from controllers.services.trigger_times import TriggerTimes
+from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound
+from kubeloop.apimachinery.meta import (
+    Object,
+    ObjectKey,
+    annotations_of,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    resource_version_of,
+)
+from kubeloop.apimachinery.resource import ENDPOINT_SLICES, NODES, PODS, SERVICES
+from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.store import Delta
+from kubeloop.runtime.controller import Controller
+from kubeloop.runtime.event_recorder import EventRecorder
+from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.result import DONE, Result
+from kubeloop.runtime.source import For, Watches
+
+
+def add_to(manager: Manager) -> None:
+    services, pod_informer, nodes = manager.informer(SERVICES), manager.informer(PODS), manager.informer(NODES)
+    slice_informer = slices.index(manager.informer(ENDPOINT_SLICES))
+    recorder = manager.event_recorder("endpoint-slice-controller")
+    reconciler = EndpointSliceReconciler(manager.api, services, pod_informer, nodes, slice_informer, recorder)
+    slice_informer.add_handler(reconciler.on_slice)
+    sources = [
+        For(services),
+        Watches(pod_informer, reconciler.keys_for_pod, [membership.changes_endpoints]),
+        Watches(slice_informer, reconciler.keys_for_slice),
+    ]
+    manager.add(Controller("endpoint_slice", reconciler, sources, workers=5))
+
+
+class UnknownNodes(ApiError):
+    """Some pods are on nodes that do not exist; they are published once the nodes show up."""
+
+
+class EndpointSliceReconciler:
+    def __init__(
+        self,
+        api: Api,
+        services: Informer,
+        pod_informer: Informer,
+        nodes: Informer,
+        slice_informer: Informer,
+        recorder: EventRecorder,
+    ) -> None:
+        self._api, self._recorder = api, recorder
+        self._services, self._pods, self._nodes, self._slices = services, pod_informer, nodes, slice_informer
+        self._tracker, self._times = SliceTracker(), TriggerTimes()
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        service = self._services.get(key)
+        if service is None:
+            self._tracker.forget(key)
+            self._times.forget(key)
+            return DONE  # the garbage collector owns its slices
+        if not membership.has_endpoints(service):
+            return DONE
+        existing = slices.of_service(self._slices, key, MANAGER)
+        self._tracker.check_fresh(key, existing)
+        its_pods = membership.pods_of(service, self._pods)
+        time = self._times.next(service, its_pods)
+        try:
+            await self._publish(service, its_pods, existing, time)
+        except ApiError as error:
+            if not isinstance(error, Conflict):
+                where = f"{namespace_of(service)}/{name_of(service)}"
+                message = f"Error updating Endpoint Slices for Service {where}: {error}"
+                await self._recorder.event(service, "Warning", "FailedToUpdateEndpointSlices", message)
+            raise
+        return DONE
+
+    def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:
+        return membership.keys_of_services(pod, self._services)
+
+    def keys_for_slice(self, endpoint_slice: Object) -> Iterable[ObjectKey]:
+        """Others may edit or delete our slices; those of other managers are not ours to mind."""
+        if labels_of(endpoint_slice).get(slices.MANAGED_BY) != MANAGER:
+            return []
+        return [slices.service_key(endpoint_slice)]
+
+    def on_slice(self, delta: Delta) -> None:
+        if delta.new is None:
+            self._tracker.saw_deletion(delta.obj)
+
+    async def _publish(
+        self, service: Object, its_pods: Sequence[Object], existing: Sequence[Object], time: str
+    ) -> None:
+        types = address_types(service)
+        node_names = {pods.node_of(pod) for pod in its_pods}
+        nodes = {name: node for name in node_names if (node := self._nodes.get(ObjectKey("", name)))}
+        unknown: list[tuple[str, str]] = []
+        for address_type in types:
+            wanted = desired(service, its_pods, nodes, address_type)
+            unknown += wanted.unknown_nodes
+            of_type = [found for found in existing if found["addressType"] == address_type]
+            await self._carry_out(service, plan(service, of_type, wanted.groups, address_type), time)
+        unsupported = [found for found in existing if found["addressType"] not in types]
+        await self._carry_out(service, Changes(delete=unsupported), time)
+        if unknown:
+            where = f"{namespace_of(service)}/{name_of(service)}"
+            texts = [f"skipping Pod {pod} for Service {where}: Node {node} Not Found" for pod, node in unknown]
+            raise UnknownNodes(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+    async def _carry_out(self, service: Object, changes: Changes, time: str) -> None:
+        key = key_of(service)
+        for created in changes.create:
+            try:
+                written = await self._api.create(ENDPOINT_SLICES, _timed(created, time))
+            except ApiError as error:
+                if is_namespace_terminating(error):
+                    return
+                raise
+            self._tracker.wrote(key, written)
+        for changed in changes.update.values():
+            written = await self._api.update(ENDPOINT_SLICES, _timed(changed, time))
+            if resource_version_of(written) != resource_version_of(changed):
+                self._tracker.wrote(key, written)
+        for deleted in changes.delete:
+            try:
+                await self._api.delete(ENDPOINT_SLICES, name_of(deleted), namespace_of(deleted))
+            except NotFound:
+                continue
+            self._tracker.deleted(key, deleted)
+
+
+def _timed(endpoint_slice: Object, time: str) -> Object:
+    annotations = trigger_times.annotate(annotations_of(endpoint_slice), time)
+    return {**endpoint_slice, "metadata": {**endpoint_slice["metadata"], "annotations": annotations}}

@@ -1,0 +1,191 @@
+"""One reconcile of a ReplicaSet (or ReplicationController): claim its pods, make or take away what is amiss, count.
+
+Stale caches are tolerated by expectations: what it created or deleted must have shown up before it acts again, while
+the status is always kept up to date. syncReplicaSet of pkg/controller/replicaset, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import structlog
+
+from controllers import children, pods
+from controllers.pod_control import PodControl, at_once, is_namespace_terminating, pod_from_template, slow_start
+from controllers.replicaset import status, victims
+from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound
+from kubeloop.apimachinery.meta import (
+    Object,
+    ObjectKey,
+    ReadOnlyObject,
+    controller_of,
+    is_being_deleted,
+    is_controlled_by,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+from kubeloop.apimachinery.resource import PODS
+from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.runtime.controller import Controller
+from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.ownership import claim_children
+from kubeloop.runtime.result import DONE, RequeueAfter, Result
+from kubeloop.runtime.source import For, Owns, Watches
+
+log = structlog.get_logger(__name__)
+
+# The most pods created or deleted in one reconcile; the next one goes on when these have shown up.
+BURST_REPLICAS = 500
+
+
+def add_replica_sets(manager: Manager) -> None:
+    _add(manager, REPLICA_SET)
+
+
+def add_replication_controllers(manager: Manager) -> None:
+    _add(manager, REPLICATION_CONTROLLER)
+
+
+def _add(manager: Manager, kind: ReplicaKind) -> None:
+    owners = children.index(manager.informer(kind.resource))
+    pod_informer = children.index(manager.informer(PODS))
+    expectations = Expectations(manager.clock)
+    expectations.follow(pod_informer, kind.resource)
+    control = PodControl(manager.api, manager.event_recorder(kind.component), kind.resource)
+    reconciler = ReplicaSetReconciler(manager.api, manager.clock, kind, owners, pod_informer, expectations, control)
+    sources = [For(owners), Owns(pod_informer, kind.resource), Watches(pod_informer, reconciler.keys_for_orphan)]
+    manager.add(Controller(kind.queue, reconciler, sources, workers=5))
+
+
+class ReplicaSetReconciler:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        kind: ReplicaKind,
+        owners: Informer,
+        pod_informer: Informer,
+        expectations: Expectations,
+        control: PodControl,
+    ) -> None:
+        self._api, self._clock, self._kind = api, clock, kind
+        self._owners, self._pods = owners, pod_informer
+        self._expectations, self._control = expectations, control
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        owner = self._owners.get(key)
+        if owner is None:
+            self._expectations.forget(key)
+            return DONE  # deleted; the garbage collector owns its pods
+        has_seen_its_writes = self._expectations.satisfied(key)
+        active, terminating = await self._claim(owner)
+        failure = None
+        if has_seen_its_writes and not is_being_deleted(owner):
+            failure = await self._manage(owner, active)
+        return await self._tell(owner, active, terminating, failure)
+
+    def keys_for_orphan(self, pod: Object) -> Iterable[ObjectKey]:
+        """The owners that might adopt a pod without a controller."""
+        if controller_of(pod) is not None:
+            return []
+        owners = self._owners.list(namespace_of(pod))
+        return [key_of(owner) for owner in owners if self._kind.selector_of(owner).matches(labels_of(pod))]
+
+    async def _claim(self, owner: Object) -> tuple[list[Object], list[Object]]:
+        """The active pods, adopted and released as need be, and those on their way out."""
+        selector = self._kind.selector_of(owner)
+        candidates = children.candidates(self._pods, owner)
+        active = [pod for pod in candidates if pods.is_active(pod)]
+        terminating = [
+            pod
+            for pod in candidates
+            if pods.is_terminating(pod) and is_controlled_by(pod, owner) and selector.matches(labels_of(pod))
+        ]
+        claimed = await claim_children(self._api, owner, self._kind.resource, selector, active, PODS)
+        return claimed, terminating
+
+    async def _manage(self, owner: Object, active: Sequence[Object]) -> Exception | None:
+        """Create what is missing, delete what is too much; the first error, if any."""
+        surplus = len(active) - _wanted(owner)
+        if surplus < 0:
+            return await self._create(owner, min(-surplus, BURST_REPLICAS))
+        if surplus > 0:
+            return await self._delete(owner, active, min(surplus, BURST_REPLICAS))
+        return None
+
+    async def _create(self, owner: Object, count: int) -> Exception | None:
+        key = key_of(owner)
+        log.info("too few replicas", controller=self._kind.queue, key=str(key), creating=count)
+        pod = pod_from_template(owner["spec"]["template"], owner, self._kind.resource)
+        self._expectations.expect_creations(key, count)
+        created, error = await slow_start(count, partial(self._control.create, owner, pod))
+        for _ in range(count - created):
+            self._expectations.creation_observed(key)  # never made: not to be waited for
+        return None if error is not None and is_namespace_terminating(error) else error
+
+    async def _delete(self, owner: Object, active: Sequence[Object], count: int) -> Exception | None:
+        key = key_of(owner)
+        log.info("too many replicas", controller=self._kind.queue, key=str(key), deleting=count)
+        chosen = victims.choose(active, self._related_pods(owner), count, self._clock.now())
+        self._expectations.expect_deletions(key, [uid_of(pod) for pod in chosen])
+        errors = await at_once([partial(self._delete_one, owner, pod) for pod in chosen])
+        return errors[0] if errors else None
+
+    async def _delete_one(self, owner: Object, pod: ReadOnlyObject) -> None:
+        try:
+            await self._control.delete(owner, name_of(pod))
+        except ApiError as error:
+            self._expectations.deletion_observed(key_of(owner), uid_of(pod))
+            if not isinstance(error, NotFound):
+                raise
+
+    def _related_pods(self, owner: Object) -> list[Object]:
+        """The pods of all ReplicaSets of the same Deployment, which make nodes crowded; none without an owner."""
+        controller = controller_of(owner)
+        if controller is None:
+            return []
+        related: dict[str, Object] = {}
+        for sibling in children.owned_by(self._owners, controller.get("uid", "")):
+            for pod in self._pods.list(namespace_of(sibling), self._kind.selector_of(sibling)):
+                related[uid_of(pod)] = pod
+        return list(related.values())
+
+    async def _tell(
+        self, owner: Object, active: Sequence[Object], terminating: Sequence[Object], failure: Exception | None
+    ) -> Result:
+        """Write the status where it changed; raise the failure for another try, or say when to look again."""
+        now = self._clock.now()
+        counted = terminating if self._kind.counts_terminating else None
+        new_status = status.compute(owner, active, counted, failure, now)
+        if status.differs(owner, new_status):
+            await self._write_status(owner, new_status)
+        if failure is not None:
+            raise failure
+        wait = status.seconds_to_next_availability(owner, new_status, active, now)
+        return DONE if wait is None else RequeueAfter(wait)
+
+    async def _write_status(self, owner: Object, new_status: Object) -> None:
+        """One more try on the newest version: nobody else writes this status, so a conflict is about something else.
+
+        observedGeneration stays that of the spec that was acted on.
+        """
+        try:
+            await self._api.update(self._kind.resource, {**owner, "status": new_status}, subresource="status")
+        except Conflict:
+            fresh = await self._api.get(self._kind.resource, name_of(owner), namespace_of(owner))
+            if uid_of(fresh) != uid_of(owner):
+                raise
+            await self._api.update(self._kind.resource, {**fresh, "status": new_status}, subresource="status")
+
+
+def _wanted(owner: ReadOnlyObject) -> int:
+    replicas = owner["spec"].get("replicas")
+    return 1 if replicas is None else int(replicas)

@@ -1,0 +1,84 @@
+"""The status of a ReplicaSet (or ReplicationController) from its pods. Pure.
+
+Follows calculateStatus and updateReplicaSetStatus of pkg/controller/replicaset (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from controllers import pods
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of, labels_of
+from kubeloop.apimachinery.times import format_time
+
+REPLICA_FAILURE = "ReplicaFailure"
+
+
+def compute(
+    owner: ReadOnlyObject,
+    active: Sequence[ReadOnlyObject],
+    terminating: Sequence[ReadOnlyObject] | None,
+    failure: Exception | None,
+    now: datetime,
+) -> Object:
+    """The whole status. `terminating` is None for kinds that do not count them; `failure`: why pods are missing."""
+    spec = owner["spec"]
+    min_ready_seconds = spec.get("minReadySeconds") or 0
+    wanted_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    ready = [pod for pod in active if pods.is_ready(pod)]
+    status: Object = {
+        "replicas": len(active),
+        "fullyLabeledReplicas": sum(wanted_labels.items() <= labels_of(pod).items() for pod in active),
+        "readyReplicas": len(ready),
+        "availableReplicas": sum(pods.is_available(pod, min_ready_seconds, now) for pod in ready),
+        "observedGeneration": generation_of(owner),
+    }
+    if terminating is not None:
+        status["terminatingReplicas"] = len(terminating)
+    conditions = _conditions(owner, len(active), failure, now)
+    if conditions:
+        status["conditions"] = conditions
+    return status
+
+
+def differs(owner: ReadOnlyObject, status: ReadOnlyObject) -> bool:
+    """Whether `status` says anything the stored one does not. Absent is 0, but for terminatingReplicas."""
+    stored = owner.get("status") or {}
+    counters = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
+    return (
+        any((stored.get(field) or 0) != status[field] for field in counters)
+        or stored.get("terminatingReplicas") != status.get("terminatingReplicas")
+        or list(stored.get("conditions") or []) != status.get("conditions", [])
+    )
+
+
+def seconds_to_next_availability(
+    owner: ReadOnlyObject, status: ReadOnlyObject, active: Sequence[ReadOnlyObject], now: datetime
+) -> float | None:
+    """When to look again because a ready pod will have been ready for minReadySeconds; None if nothing is awaited."""
+    min_ready_seconds = owner["spec"].get("minReadySeconds") or 0
+    if min_ready_seconds <= 0 or status["readyReplicas"] == status["availableReplicas"]:
+        return None
+    waits = (pods.seconds_to_availability(pod, min_ready_seconds, now) for pod in active)
+    return min((wait for wait in waits if wait is not None), default=float(min_ready_seconds))
+
+
+def _conditions(owner: ReadOnlyObject, active: int, failure: Exception | None, now: datetime) -> list[Object]:
+    """The stored conditions with ReplicaFailure added or taken away; a failure already told is not told anew."""
+    stored = list((owner.get("status") or {}).get("conditions") or [])
+    told = any(condition.get("type") == REPLICA_FAILURE for condition in stored)
+    if failure is None:
+        return [condition for condition in stored if condition.get("type") != REPLICA_FAILURE]
+    if told:
+        return stored
+    surplus = active - (owner["spec"].get("replicas") or 0)
+    condition: Object = {
+        "type": REPLICA_FAILURE,
+        "status": "True",
+        "lastTransitionTime": format_time(now),
+        "message": str(failure),
+    }
+    if surplus:
+        condition["reason"] = "FailedCreate" if surplus < 0 else "FailedDelete"
+    return [*stored, condition]
