@@ -39,7 +39,8 @@ def _render_text(_: Any, level: str, fields: Fields) -> str:
     message, error = _take_message(fields)
     pairs = "".join(f" {name}={_quoted(value)}" for name, value in fields.items())
     head = f"{_LETTERS.get(level, 'I')}{now:%m%d %H:%M:%S.%f} {os.getpid():>7}]"
-    return f'{head} "{message}"{pairs}{error}\n' if not error else f'{head} "{message}"{pairs}\n{error}'
+    line = f'{head} "{message}"{pairs}'
+    return f"{line}\n{error.rstrip()}" if error else line
 
 
 def _render_json(_: Any, level: str, fields: Fields) -> str:
@@ -47,7 +48,7 @@ def _render_json(_: Any, level: str, fields: Fields) -> str:
     line = {"ts": format_micro_time(datetime.now(UTC)), "level": level, "msg": message, **fields}
     if error:
         line["stacktrace"] = error
-    return orjson.dumps(line, default=str).decode() + "\n"
+    return orjson.dumps(line, default=str).decode()
 
 
 def _take_message(fields: Fields) -> tuple[str, str]:
