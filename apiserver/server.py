@@ -11,10 +11,11 @@ import random
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from apiserver.admission.catalog import plugins
-from apiserver.admission.chain import Chain
+from apiserver.admission.catalog import Dependencies, default_chain
+from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
+from apiserver.auth.escalation import Escalation
 from apiserver.auth.rbac import Rbac
 from apiserver.bootstrap import bootstrap
 from apiserver.handlers.api import Authenticate, KubernetesApi
@@ -62,13 +63,15 @@ class ApiServer:
         self._compactor = Compactor(storage, clock)
         reader = CacheReader(self.cache)
         catalog = Catalog.of(KINDS)
-        chain = Chain(plugins(reader, clock, rng))
+        rbac = Rbac(reader)
+        authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
+        ledger = StorageLedger(storage, self.cache)
+        chain = default_chain(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng))
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng)
         self.registry = Registry(machinery)
         sources = tuple(token_sources)
         authenticator = Authenticator(sources, allow_anonymous)
         authenticate: Authenticate = authenticator.authenticate if sources else lambda authorization: UNSECURED
-        authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(Rbac(reader))
         metrics = Metrics(clock.monotonic)
         subresources = SubresourceHandler(authenticator, authorizer)
         api = KubernetesApi(self.registry, Decoder(schema), authenticate, authorizer, subresources, metrics)

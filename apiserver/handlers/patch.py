@@ -107,7 +107,7 @@ def _as_shown(kind: Kind, old: Object) -> Object:
 
 def _refused(shown_patch: str, patched: Any, error: DecodeError) -> Invalid:
     """The 422 of a patch whose result is no such object; it quotes the patch, or the result as JSON text."""
-    quoted = shown_patch or orjson.dumps(patched).decode()
+    quoted = shown_patch or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
     return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])
 
 
@@ -118,7 +118,4 @@ def _match_name(new: Object, name: str, namespace: str) -> None:
     if metadata["name"] != name:
         raise BadRequest(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
     if metadata.get("namespace", "") != namespace:
-        raise BadRequest(
-            f"the namespace of the object ({metadata.get('namespace', '')}) does not match the namespace on the URL "
-            f"({namespace})"
-        )
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")

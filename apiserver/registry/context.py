@@ -10,8 +10,8 @@ from apiserver.admission.chain import Chain
 from apiserver.auth.authentication import User
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.options import WARN, Warnings
-from apiserver.registry.strategy import Reader
 from apiserver.storage.interface import Key, Storage
+from apiserver.storage.reader import Reader
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object

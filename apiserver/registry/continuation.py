@@ -1,6 +1,6 @@
 """Continue tokens: where a list in pages goes on, and as of which revision.
 
-The form is upstream's (apiserver/pkg/storage/continue.go): base64 of {"v", "rv", "start"}, start being the last key shown
+As upstream (apiserver/pkg/storage/continue.go): base64 of {"v", "rv", "start"}, start being the last key shown
 and a NUL, relative to what was listed: `name`, or `namespace/name` across namespaces.
 """
 

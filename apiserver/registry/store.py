@@ -9,6 +9,7 @@ watch cache, which it waits for (`fresh`), so every read sees every acknowledged
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from apiserver.admission.chain import Attributes
 from apiserver.registry.catalog import Kind
@@ -17,8 +18,8 @@ from apiserver.registry.strategy import UpdateRules
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
 from kubeloop.apimachinery.field import FieldError, invalid
-from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.metadata_validation import create_errors, update_errors
+from kubeloop.apimachinery.meta import Object, deep_copy
+from kubeloop.apimachinery.metadata_validation import create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
 from kubeloop.apimachinery.times import format_time
 
@@ -93,7 +94,9 @@ class ResourceStore:
     def _create_errors(self, obj: Object) -> list[FieldError]:
         namespaced = self._resource.namespaced
         errors = create_errors(obj, namespaced=namespaced, name_errors=self.strategy.validate_name)
-        errors.extend(self.strategy.validate(obj))
+        if obj["metadata"].get("finalizers"):
+            errors += kube_finalizer_errors(obj["metadata"]["finalizers"], "metadata.finalizers")
+        errors += self.strategy.validate(obj)
         return errors
 
     async def _insert(self, obj: Object, context: Context) -> Stored:
@@ -140,8 +143,21 @@ class ResourceStore:
         exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
             return await self.create(obj, context), True
-        stored = await self._change(context, lambda _: _copy(obj), self.strategy.allow_unconditional_update, None)
-        return stored, False
+        change = partial(self._replacement, obj)
+        return await self._change(context, change, self.strategy.allow_unconditional_update, None), False
+
+    def _replacement(self, obj: Object, old: Object) -> Object:
+        """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
+        metadata, found = obj["metadata"], old["metadata"]["uid"]
+        if metadata.get("uid", found) != found:
+            key = "/".join(["/registry", self._resource.plural, *filter(None, (metadata.get("namespace"),))])
+            why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
+            raise self._conflict(
+                metadata["name"],
+                f"StorageError: invalid object, Code: 4, Key: {key}/{metadata['name']}, ResourceVersion: 0, "
+                f"AdditionalErrorMsg: {why}",
+            )
+        return deep_copy(obj)
 
     async def patch(self, change: Change, context: Context, rules: UpdateRules | None = None) -> Stored:
         """Apply `change` to the newest version; where another writer was faster, to that one's result again.
@@ -151,7 +167,10 @@ class ResourceStore:
         return await self._change(context, change, True, PATCH_ATTEMPTS, rules)
 
     def _match_name(self, obj: Object, context: Context) -> None:
-        name = obj.setdefault("metadata", {}).setdefault("name", context.name)
+        name = obj["metadata"].get("name", "")
+        if not name:
+            where = f"the name of the object ({context.name} based on URL)"
+            raise BadRequest(f"{where} was undeterminable: name must be provided")
         if name != context.name:
             raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({context.name})")
 
@@ -216,15 +235,18 @@ class ResourceStore:
         metadata["generation"] = old_metadata.get("generation", 0)
         if not metadata["generation"]:
             del metadata["generation"]
-        for field in ("uid", "creationTimestamp"):
-            metadata[field] = metadata.get(field) or old_metadata[field]
+        metadata["creationTimestamp"] = old_metadata["creationTimestamp"]
+        metadata["uid"] = metadata.get("uid") or old_metadata["uid"]
         for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if field in old_metadata:
                 metadata[field] = old_metadata[field]
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules) -> list[FieldError]:
-        errors = update_errors(new, old)
-        errors.extend(rules.validate(new, old))
+        """Metadata, then the rest. What is wrong with metadata is said twice: by the generic store and by the kind."""
+        errors = update_errors(new, old) * 2
+        if new["metadata"].get("finalizers"):
+            errors += kube_finalizer_errors(new["metadata"]["finalizers"], "metadata.finalizers")
+        errors += rules.validate(new, old)
         return errors
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
@@ -271,8 +293,3 @@ class ResourceStore:
     def _value(self, obj: Object) -> Value:
         labels = obj["metadata"].get("labels") or {}
         return Value(encode_body(obj), labels, self.strategy.selectable_fields(obj))
-
-
-def _copy(obj: Object) -> Object:
-    """A PUT body may be applied several times and is edited each time; its parts are shared, its edges are not."""
-    return {**obj, "metadata": dict(obj["metadata"])}

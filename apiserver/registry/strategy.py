@@ -7,22 +7,15 @@ fields gone) and may be changed in place by `default` and `prepare_*`; `validate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
 
 NO_ERRORS: Sequence[FieldError] = ()
-
-
-class Reader(Protocol):
-    """Synchronous reads of the server's own objects, which a strategy that hands out shared values needs."""
-
-    def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
-
-    def list(self, resource: str, namespace: str = "") -> Iterator[Object]: ...
 
 
 class UpdateRules(Protocol):
