@@ -105,7 +105,8 @@ def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selecti
 
 
 def _after(items: Sequence[Stored], after: tuple[str, str]) -> Sequence[Stored]:
-    return [stored for stored in items if (stored.key.namespace, stored.key.name) > after]
+    path = "/".join(after)  # the order of lists: namespace a-b comes before namespace a
+    return [stored for stored in items if stored.key.path > path]
 
 
 def parse_revision(version: str) -> int:

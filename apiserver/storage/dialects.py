@@ -18,7 +18,7 @@ _PAGE_BYTES = 4096
 _CHECKPOINT_PAGES = 2_000  # WAL pages (8 MB) before they move into the database; each time costs an fsync
 _BUSY_MILLISECONDS = 5_000  # how long another program (a sqlite3 shell) may hold the database before a write fails
 _FREE_PAGES_KEPT = 1_000  # room for new rows; more than this is given back to the file system
-_FREE_PAGES_AT_ONCE = 2_000
+_FREE_PAGES_AT_ONCE = 300  # about 5 ms, for which a write may have to wait
 
 Synchronous = Literal["NORMAL", "FULL"]
 
@@ -32,8 +32,8 @@ class Dialect(Protocol):
         """One line: which database, and what is wrong with it."""
         ...
 
-    def trim(self, connection: Connection) -> None:
-        """Give some unused room back to the file system. Called outside transactions."""
+    def trim(self, connection: Connection) -> bool:
+        """Give some unused room back to the file system; whether there is more. Called outside transactions."""
         ...
 
 
@@ -58,13 +58,15 @@ class SqliteDialect:
         name = getattr(error.orig, "sqlite_errorname", "")
         return f"{self._path}: {error.orig}" + (f" ({name})" if name else "")
 
-    def trim(self, connection: Connection) -> None:
+    def trim(self, connection: Connection) -> bool:
         sqlite = connection.connection.driver_connection
         assert isinstance(sqlite, SqliteConnection)
         (free_pages,) = sqlite.execute("PRAGMA freelist_count").fetchone()
-        if free_pages > _FREE_PAGES_KEPT:
-            # A script, as it steps to the end: this pragma gives back one page a step, and execute() makes only one.
-            sqlite.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})")
+        if free_pages <= _FREE_PAGES_KEPT:
+            return False
+        # A script, as it steps to the end: this pragma gives back one page a step, and execute() makes only one.
+        sqlite.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})")
+        return True
 
     def _prepare(self, sqlite: SqliteConnection, _: Any) -> None:
         sqlite.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")

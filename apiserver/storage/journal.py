@@ -42,6 +42,6 @@ class Journal(Protocol):
         """Move the compaction point from `compacted` to `revision`, keeping the newest version of each live key."""
         ...
 
-    def trim(self) -> None:
-        """Give unused room back, a little at a time."""
+    def trim(self) -> bool:
+        """Give a little unused room back. False: there is not enough of it to be worth more."""
         ...

@@ -227,5 +227,6 @@ class RevisionLog:
             begin, end = self._compacted, min(self._compacted + self._compaction_step, target)
             await self._read(lambda begin=begin, end=end: self._journal.compact(begin, end))
             self._compacted = max(self._compacted, end)
-            await asyncio.sleep(0)  # not a delay: an inline executor would otherwise not let anyone in
-        await self._read(self._journal.trim)
+            await asyncio.sleep(0)  # no delay: an inline executor would otherwise let nobody in
+        while await self._read(self._journal.trim):
+            await asyncio.sleep(0)

@@ -56,8 +56,8 @@ class MemoryJournal:
         self._drop(record.change.revision for record in passed if record.change.current is None)
         self._compacted = revision
 
-    def trim(self) -> None:
-        pass
+    def trim(self) -> bool:
+        return False
 
     def _between(self, after: int, last: int) -> Iterator[Record]:
         """The records newer than `after` up to `last`; dropped ones leave holes."""

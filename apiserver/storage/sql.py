@@ -89,9 +89,9 @@ class SqlJournal:
             connection.execute(delete(CHANGES).where(passed, CHANGES.c.body.is_(None)))
             connection.execute(update(META).where(META.c.name == "compacted").values(value=revision))
 
-    def trim(self) -> None:
+    def trim(self) -> bool:
         with self._errors_explained():
-            self._dialect.trim(self._connected())
+            return self._dialect.trim(self._connected())
 
     def _execute(self, connection: Connection, text: statements.Text, rows: Sequence[Row]) -> None:
         for count, parameters in statements.chunks(rows):

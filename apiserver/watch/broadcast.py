@@ -16,7 +16,10 @@ from apiserver.storage.interface import Change, Key
 
 
 class TooSlow(Exception):
-    """The watcher was cut off: it fell too far behind. Its client watches again from the last revision it saw."""
+    """The watcher was cut off: it fell too far behind, or the cache began anew.
+
+    What it had not taken yet is lost to it; its client watches again from the last revision it saw.
+    """
 
 
 class Scope(NamedTuple):
@@ -61,11 +64,14 @@ class Watcher:
         self._pending = list(missed)
         self._room = max_pending + len(missed)  # what was missed does not count against a watcher that just came
         self._waiter: asyncio.Future[None] | None = None  # set while next_batch waits
-        self._is_cut_off = self._is_interrupted = False
+        self._is_interrupted = False
+        self._cut_off_at: int | None = None  # `revision` when it was cut off; what came after it got lost
 
     @property
     def revision(self) -> int:
         """Everything up to here was handed out or does not concern this watcher: what a bookmark may say."""
+        if self._cut_off_at is not None:
+            return self._cut_off_at
         if self._read_log is not None:
             return self._position
         told = self._pending[0].revision - 1 if self._pending else self._broadcast.revision
@@ -77,20 +83,20 @@ class Watcher:
         Empty after `interrupt`. Raises TooSlow, and Compacted where the log lost the beginning meanwhile.
         May be cancelled (a timeout): nothing is lost, the next call goes on.
         """
-        while self._read_log is not None and not self._is_cut_off:
+        while self._read_log is not None and self._cut_off_at is None:
             missed, self._position = await self._read_log(self._position)
             if self._position >= self._joined:
                 self._read_log = None
             if missed:
                 return missed
-        while not self._pending and not self._is_cut_off and not self._is_interrupted:
+        while not self._pending and self._cut_off_at is None and not self._is_interrupted:
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter
             finally:
                 self._waiter = None
         self._is_interrupted = False
-        if self._is_cut_off:
+        if self._cut_off_at is not None:
             raise TooSlow
         batch, self._pending = self._pending, []
         self._room = self._max_pending
@@ -114,7 +120,7 @@ class Watcher:
         self._pending.append(change)
 
     def cut_off(self) -> None:
-        self._is_cut_off = True
+        self._cut_off_at = self.revision
         self._pending = []
         self._broadcast.remove(self)
         self.wake()

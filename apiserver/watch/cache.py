@@ -112,7 +112,7 @@ class WatchCache:
         for change in self._window.after(revision):
             if change.key.resource == resource:
                 versions.setdefault(change.key, change.previous)
-        return self._objects.get(resource, SortedObjects()).with_versions(versions, namespace)
+        return self._objects.get(resource, SortedObjects()).with_versions(versions).list(namespace)
 
     def count(self, resource: str) -> int:
         objects = self._objects.get(resource)

@@ -47,17 +47,17 @@ class SortedObjects:
             at = bisect_left(self._paths, key.path)
             del self._paths[at], self._objects[at]
 
-    def with_versions(self, versions: Mapping[Key, Stored | None], namespace: str = "") -> Sequence[Stored]:
-        """The same list where some keys had other versions (None: were absent)."""
-        if not versions:
-            return self.list(namespace)
-        found = [stored for stored in self.list(namespace) if stored.key not in versions]
-        found += [
-            stored
-            for key, stored in versions.items()
-            if stored is not None and (not namespace or key.namespace == namespace)
-        ]
-        return sorted(found, key=_path)
+    def with_versions(self, versions: Mapping[Key, Stored | None]) -> SortedObjects:
+        """These objects where some had other versions (None: were absent)."""
+        changed = SortedObjects()
+        changed._paths, changed._objects = self._paths[:], self._objects[:]
+        changed._by_key = self._by_key.copy()
+        for key, stored in versions.items():
+            if stored is None:
+                changed.remove(key)
+            else:
+                changed.put(stored)
+        return changed
 
 
 def _path(stored: Stored) -> str:
