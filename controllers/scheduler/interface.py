@@ -31,6 +31,7 @@ from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.snapshot import Snapshot
 from controllers.scheduler.status import Status
+from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.meta import Object, ObjectKey
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
@@ -98,6 +99,7 @@ class Handle:
     rng: Random
     args: Mapping[str, Any] = field(default_factory=dict)  # the plugin's own arguments of this profile
     filtering: Callable[[], Filtering] = no_filtering  # the framework itself, for preemption; it is built last
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)  # those that Permit plugins hold back
     preempting: set[str] = field(default_factory=set)  # uids of pods whose victims are being removed right now
 
 

@@ -12,7 +12,7 @@ Each pod is in exactly one of them, so the cluster's pods bound the sizes. Follo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -53,8 +53,15 @@ class HeldEvent:
 class SchedulingQueue:
     """Every method but `pop` returns without awaiting."""
 
-    def __init__(self, clock: Clock, hints: QueueingHints, sort_key: SortKey, backoff: Backoff | None = None) -> None:
-        self.nominator = Nominator()
+    def __init__(
+        self,
+        clock: Clock,
+        hints: QueueingHints,
+        sort_key: SortKey,
+        nominator: Nominator,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.nominator = nominator
         self._clock = clock
         self._hints = hints
         self._backoff = backoff or Backoff(clock)
@@ -81,14 +88,15 @@ class SchedulingQueue:
 
     def where(self, uid: str) -> str:
         """The queue a pod is in, or ""."""
-        places: dict[str, Container[str]] = {
-            "active": self._active,
-            "backoff": self._backing_off,
-            "error-backoff": self._failing,
-            "unschedulable": self._unschedulable,
-            "in-flight": self._in_flight,
-        }
-        return next((name for name, pods in places.items() if uid in pods), "")
+        if uid in self._active:
+            return "active"
+        if uid in self._backing_off:
+            return "backoff"
+        if uid in self._failing:
+            return "error-backoff"
+        if uid in self._unschedulable:
+            return "unschedulable"
+        return "in-flight" if uid in self._in_flight else ""
 
     # Coming and going --------------------------------------------------------------------------------------------
 

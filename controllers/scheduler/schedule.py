@@ -172,4 +172,5 @@ def _make_room(framework: Framework, state: CycleState, pod: PodInfo, diagnosis:
     """No node fits: ask whether removing pods would help."""
     nomination, status = framework.post_filter(state, pod, diagnosis.node_statuses, diagnosis.absent)
     diagnosis.post_filter_message = status.message if status is not None else ""
-    return Decision(diagnosis, status=Status(Code.UNSCHEDULABLE), nomination=nomination)
+    evaluated = len(diagnosis.node_statuses)
+    return Decision(diagnosis, "", Status(Code.UNSCHEDULABLE), nomination, evaluated_nodes=evaluated)

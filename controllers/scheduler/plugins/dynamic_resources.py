@@ -7,9 +7,8 @@ plugin is asked before preemption when no node fits, which their message tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from controllers.scheduler.events import ALL, RESOURCE_CLAIM, ClusterEvent, RegisteredEvent
 from controllers.scheduler.interface import CycleState, FilterPlugin, Nomination, PostFilterPlugin, PreFilterPlugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
@@ -37,6 +36,3 @@ class DynamicResources(PreFilterPlugin, FilterPlugin, PostFilterPlugin):
         if NAME not in state:
             return None, failed("not found")
         return None, unschedulable("still not schedulable" if state[NAME] else "no new claims to deallocate")
-
-    def events(self) -> Sequence[RegisteredEvent]:
-        return (RegisteredEvent(ClusterEvent(RESOURCE_CLAIM, ALL)),)

@@ -1,0 +1,230 @@
+"""The scheduler: takes pods off the queue, decides one after the other, and carries the decisions out.
+
+    scheduling cycle (one pod at a time, nothing awaited)      binding cycle (many at once)
+    pop → snapshot → schedule_one → assume → reserve → permit  → wait → pre-bind → bind → post-bind
+          └ no node: post-filter, back into the queue            └ refused: forget, back into the queue
+
+The next pod is decided while the bindings of the last ones are on their way: it sees them as assumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from random import Random
+from typing import Any
+
+import structlog
+
+from controllers.scheduler.announcer import Announcer
+from controllers.scheduler.cache import Cache
+from controllers.scheduler.diagnosis import Decision, Diagnosis
+from controllers.scheduler.event_handlers import EventHandlers
+from controllers.scheduler.events import ASSIGNED_POD_DELETE
+from controllers.scheduler.failures import TAKE_BACK_PROMISE, Failures, refused
+from controllers.scheduler.framework import Framework
+from controllers.scheduler.hints import QueueingHints
+from controllers.scheduler.interface import CycleState, Handle, Lister
+from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
+from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.preemption_executor import PreemptionExecutor
+from controllers.scheduler.profile import Profile
+from controllers.scheduler.queue import SchedulingQueue
+from controllers.scheduler.queued_pod import QueuedPod
+from controllers.scheduler.schedule import schedule_one
+from controllers.scheduler.snapshot import Snapshot
+from controllers.scheduler.status import Status, failed
+from controllers.scheduler.waiting_pods import WaitingPods
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import Api
+
+log = structlog.get_logger(__name__)
+
+MAX_WRITES = 100  # bindings and status writes under way; full: no pod is taken off the queue until one has ended
+FLUSH_BACKOFF_SECONDS = 1.0
+FLUSH_UNSCHEDULABLE_SECONDS = 30.0
+
+
+class Scheduler:
+    """`lister` hands out what plugins read, an informer a resource; `pods` lists the pods that have not ended."""
+
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        rng: Random,
+        profiles: Sequence[Profile] = (Profile(),),
+        *,
+        lister: Callable[[Resource], Lister],
+        pods: Lister,
+        announcer: Announcer | None = None,
+        metrics: SchedulerMetrics = NO_METRICS,
+    ) -> None:
+        self._clock, self._rng = clock, rng
+        self._metrics = metrics
+        self.announcer = announcer or Announcer(api, clock)
+        self.waiting = WaitingPods()
+        self.cache = Cache()
+        self.snapshot = Snapshot()
+        preempting: set[str] = set()
+        nominator = Nominator()
+        handle = Handle(lister=lister, api=api, rng=rng, preempting=preempting, waiting_pods=self.waiting)
+        self.frameworks = {profile.name: profile.build(handle, nominator) for profile in profiles}
+        self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
+        hints = QueueingHints({name: framework.hints for name, framework in self.frameworks.items()})
+        first = next(iter(self.frameworks.values()))
+        self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator)
+        self.handlers = EventHandlers(self.cache, self.queue, self.waiting, self.frameworks)
+        self._executor = PreemptionExecutor(
+            api, clock, self.announcer, nominator, self.waiting, preempting, self.queue.activate
+        )
+        self._failures = Failures(api, clock, pods, self.queue, self.announcer)
+        self._next_start = 0  # where the next search for nodes begins
+        self._writes = asyncio.Semaphore(MAX_WRITES)
+
+    @property
+    def registered_resources(self) -> set[str]:
+        """Of whose events some plugin wants to hear."""
+        return {
+            registered.event.resource
+            for framework in self.frameworks.values()
+            for events in framework.hints.events.values()
+            for registered in events
+        }
+
+    async def run(self) -> None:
+        """Until cancelled. Informers must have synced."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.announcer.run(), name="scheduler events")
+            group.create_task(self._every(FLUSH_BACKOFF_SECONDS, self.queue.flush_backoff), name="backoff")
+            group.create_task(
+                self._every(FLUSH_UNSCHEDULABLE_SECONDS, self.queue.flush_unschedulable), name="unschedulable pods"
+            )
+            while True:
+                await self._writes.acquire()
+                self.schedule_next(await self.queue.pop(), group)
+                await self._clock.sleep(0)  # let bindings and informers go on
+
+    async def _every(self, seconds: float, action: Callable[[], None]) -> None:
+        while True:
+            await self._clock.sleep(seconds)
+            action()
+            self._metrics.pending(self.queue.counts())
+
+    # The scheduling cycle: no await in here -----------------------------------------------------------------------
+
+    def schedule_next(self, queued: QueuedPod, group: asyncio.TaskGroup) -> None:
+        """Decide about one pod, and start what follows. The caller holds one of the `_writes` for it."""
+        pod = queued.pod
+        framework = self.frameworks[pod.scheduler_name]
+        if self._is_to_be_skipped(pod):
+            self.queue.done(pod.uid)
+            self._writes.release()
+            return
+        started = self._clock.monotonic()
+        self.cache.update(self.snapshot)
+        state = CycleState(self.snapshot)
+        decision = self._decide(framework, state, pod)
+        if decision.node_name:
+            decision = self._take(framework, state, pod, decision)
+        work: Coroutine[Any, Any, None] | None
+        if decision.node_name:
+            work = self._bind(framework, state, queued, decision)
+        else:
+            if decision.nomination is not None:
+                self._executor.start(pod, decision.nomination, group)
+            work = self._failures.give_back(queued, decision)
+        self._metrics.attempted(framework.name, decision, self._clock.monotonic() - started)
+        if work is None:
+            self._writes.release()
+        else:
+            group.create_task(self._write(work), name=f"after scheduling {pod.key}")
+
+    async def _write(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            self._writes.release()
+
+    def _is_to_be_skipped(self, pod: PodInfo) -> bool:
+        """It is going, or already has a node as far as we are concerned."""
+        if pod.is_being_deleted:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self.announcer.tell(pod.scheduler_name, pod.pod, "Warning", "FailedScheduling", "Scheduling", note)
+        return pod.is_being_deleted or self.cache.is_assumed(pod.uid)
+
+    def _decide(self, framework: Framework, state: CycleState, pod: PodInfo) -> Decision:
+        try:
+            decision = schedule_one(
+                framework,
+                pod,
+                self.snapshot,
+                self._rng,
+                state=state,
+                start=self._next_start,
+                percentage=self._percentages[framework.name],
+            )
+        except Exception as error:  # a plugin is broken: that must cost this pod an attempt, not all pods the scheduler
+            log.exception("scheduling failed", pod=str(pod.key))
+            return Decision(
+                Diagnosis(), status=failed(f"{type(error).__name__}: {error}"), nomination=TAKE_BACK_PROMISE
+            )
+        if self.snapshot.nodes:
+            self._next_start = (self._next_start + decision.evaluated_nodes) % len(self.snapshot.nodes)
+        return decision
+
+    def _take(self, framework: Framework, state: CycleState, pod: PodInfo, decision: Decision) -> Decision:
+        """Assume, reserve and ask for the permit; all of it is undone where one of them refuses."""
+        node_name = decision.node_name
+        self.cache.assume_pod(pod, node_name)
+        self.queue.nominator.remove(pod.uid)
+        status = framework.reserve(state, pod, node_name)
+        waits: dict[str, float] = {}
+        if status is None:
+            status, waits = framework.permit(state, pod, node_name)
+        if status is None:
+            if waits:
+                state["waits"] = waits
+                self.waiting.hold(pod.uid, waits)
+            return decision
+        framework.unreserve(state, pod, node_name)
+        self.cache.forget_pod(pod.uid)
+        return refused(node_name, status)
+
+    # The binding cycle --------------------------------------------------------------------------------------------
+
+    async def _bind(self, framework: Framework, state: CycleState, queued: QueuedPod, decision: Decision) -> None:
+        pod, node_name = queued.pod, decision.node_name
+        status = await self._carry_out(framework, state, pod, node_name)
+        if status is not None:
+            await self._bind_failed(framework, state, queued, node_name, status)
+            return
+        log.debug("bound", pod=str(pod.key), node=node_name, evaluated_nodes=decision.evaluated_nodes)
+        self._metrics.bound(queued.attempts, self._clock.monotonic() - (queued.initial_attempt or 0.0))
+        note = f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}"
+        self.announcer.tell(framework.name, pod.pod, "Normal", "Scheduled", "Binding", note)
+        await framework.post_bind(state, pod, node_name)
+
+    async def _carry_out(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        if "waits" in state:
+            status = await self.waiting.wait(pod.uid, state["waits"])
+            if status is not None:
+                return status
+        self.queue.done(pod.uid)
+        status = await framework.pre_bind(state, pod, node_name)
+        return status if status is not None else await framework.bind(state, pod, node_name)
+
+    async def _bind_failed(
+        self, framework: Framework, state: CycleState, queued: QueuedPod, node_name: str, status: Status
+    ) -> None:
+        pod = queued.pod
+        framework.unreserve(state, pod, node_name)
+        assumed = self.cache.get_pod(pod.uid)
+        if self.cache.forget_pod(pod.uid) and assumed is not None:
+            others_only = (lambda other: other.uid != pod.uid) if status.is_rejected else None
+            self.queue.move_all(ASSIGNED_POD_DELETE, assumed.pod, None, others_only)
+        report = self._failures.give_back(queued, refused(node_name, status))
+        if report is not None:
+            await report
