@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.schema.explanation import DecodeError, explain
+from apiserver.schema.json_syntax import TOO_DEEP
 from apiserver.schema.json_text import NumberLiteral, has_duplicate_keys
 from apiserver.schema.nodes import Omit, TypeNode
 from apiserver.schema.scalars import base64_text, micro_time_text, quantity_text, time_text
@@ -59,11 +60,16 @@ class Codec:
         `raw` is the JSON text that `value` was parsed from. Errors about numbers (`number 1.0`), quantities given as
         fractions and duplicate keys can only be told from it. Raises DecodeError.
         """
-        unknown: list[str] = []
         try:
-            decoded = self._decode(value, unknown)
+            return self._decode_quickly(value, raw, find_duplicates)
         except _Mismatch:
             return self._decode_literally(value, raw)
+        except RecursionError:
+            raise DecodeError(TOO_DEEP) from None
+
+    def _decode_quickly(self, value: Any, raw: bytes, find_duplicates: bool) -> Decoded:
+        unknown: list[str] = []
+        decoded = self._decode(value, unknown)
         if unknown or (find_duplicates and raw and has_duplicate_keys(raw, value)):
             return Decoded(decoded, explain(self.node, value, raw))
         return Decoded(decoded)
@@ -113,7 +119,7 @@ class Compiler:
     def field(self, node: TypeNode) -> Decode:
         """The decoder of a field, which returns _OMITTED for what Go would not write."""
         decode = self.decoder(node)
-        if node.is_pointer:
+        if node.is_pointer or (node.type == "bytes" and node.omit is Omit.NEVER):
             return _unless_null(decode)
         if node.omit is Omit.ZERO:
             return _unless_zero(decode, self.zero(node))

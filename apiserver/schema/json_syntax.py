@@ -43,12 +43,12 @@ class _Scanner:
             byte = self._significant()
             if byte in b"[{":
                 self._position += 1
+                if len(closers) == _MAX_DEPTH:
+                    raise _Complaint(TOO_DEEP)
                 if self._opens_empty(byte):
                     pass  # the value is complete
                 else:
                     closers.append(ord("]") if byte == ord("[") else ord("}"))
-                    if len(closers) > _MAX_DEPTH:
-                        raise _Complaint(TOO_DEEP)
                     if byte == ord("{"):
                         self._key("looking for beginning of object key string")
                     continue

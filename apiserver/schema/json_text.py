@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.schema.json_syntax import complaint
+from apiserver.schema.json_syntax import TOO_DEEP, complaint
 
 
 class JsonSyntaxError(ValueError):
@@ -65,7 +65,10 @@ def _parse_leniently(raw: bytes) -> Any:
     if (problem := complaint(raw)) is not None:
         raise JsonSyntaxError(problem)
     text = raw.decode("utf-8", errors="replace")
-    return _without_surrogates(json.loads(text))
+    try:
+        return _without_surrogates(json.loads(text))
+    except RecursionError:  # sooner than in Go, at about a thousand levels
+        raise JsonSyntaxError(TOO_DEEP) from None
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -1,0 +1,154 @@
+"""The OpenAPI documents, as kubectl and client generators read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from apiserver.schema.definitions import Schema
+from apiserver.schema.openapi import OpenApi, ServedKind, ServedSubresource
+from kubeloop.apimachinery.protobuf_wire import read_message
+
+READ_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+PODS = ServedKind(
+    group="",
+    version="v1",
+    kind="Pod",
+    plural="pods",
+    is_namespaced=True,
+    verbs=READ_WRITE,
+    subresources=(
+        ServedSubresource("status", "Pod", ("get", "patch", "update"), "", "v1"),
+        ServedSubresource("eviction", "Eviction", ("create",), "policy", "v1"),
+    ),
+)
+NODES = ServedKind(group="", version="v1", kind="Node", plural="nodes", is_namespaced=False, verbs=READ_WRITE)
+DEPLOYMENTS = ServedKind(
+    group="apps", version="v1", kind="Deployment", plural="deployments", is_namespaced=True, verbs=READ_WRITE
+)
+WIDGETS = ServedKind(
+    group="example.com",
+    version="v1",
+    kind="Widget",
+    plural="widgets",
+    is_namespaced=True,
+    verbs=READ_WRITE,
+    schema={"type": "object", "properties": {"spec": {"type": "object"}}},
+)
+DOCUMENTS = OpenApi(Schema.load(), (PODS, NODES, DEPLOYMENTS, WIDGETS), "v1.36.0")
+
+
+def v3(path: str) -> Any:
+    document = DOCUMENTS.v3(path)
+    assert document is not None
+    return orjson.loads(document)
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "$ref" and isinstance(item, str):
+                yield item
+            else:
+                yield from references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references(item)
+
+
+def test_the_index_leads_to_one_document_a_group_version() -> None:
+    """Each URL carries the hash that is the document's ETag, so it changes when the document does."""
+    paths = orjson.loads(DOCUMENTS.index())["paths"]
+
+    assert ["api/v1", "apis/apps/v1", "apis/example.com/v1"] == list(paths)
+    expected = f"/openapi/v3/apis/apps/v1?hash={DOCUMENTS.etag('apis/apps/v1')}"
+    assert expected == paths["apis/apps/v1"]["serverRelativeURL"]
+
+
+def test_the_hash_tells_one_set_of_kinds_from_another() -> None:
+    """A group version with another kind in it has another hash; nothing has none."""
+    fewer = OpenApi(Schema.load(), (PODS,), "v1.36.0")
+
+    assert DOCUMENTS.etag("api/v1") != fewer.etag("api/v1")
+    assert ("", None) == (fewer.etag("apis/apps/v1"), fewer.v3("apis/apps/v1"))
+
+
+def test_all_references_lead_somewhere() -> None:
+    """Every schema a document refers to is in it."""
+    for path in ("api/v1", "apis/apps/v1", "apis/example.com/v1"):
+        document = v3(path)
+        known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+        assert set() == set(references(document)) - known
+
+
+def test_a_patch_says_its_kind_and_that_fields_can_be_validated() -> None:
+    """kubectl asks the server to validate only if the PATCH of a kind takes fieldValidation."""
+    patch = v3("apis/apps/v1")["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+
+    assert {"group": "apps", "version": "v1", "kind": "Deployment"} == patch["x-kubernetes-group-version-kind"]
+    names = [parameter["name"] for parameter in patch["parameters"]]
+    assert ["dryRun", "fieldManager", "fieldValidation", "force"] == names
+    assert "application/strategic-merge-patch+json" in patch["requestBody"]["content"]
+
+
+def test_paths_follow_scope_and_verbs() -> None:
+    """Namespaced kinds are listed everywhere and created in a namespace; subresources have their own kind."""
+    paths = v3("api/v1")["paths"]
+
+    assert {"get", "parameters"} == set(paths["/api/v1/pods"])
+    assert {"get", "post", "delete", "parameters"} == set(paths["/api/v1/namespaces/{namespace}/pods"])
+    assert {"get", "post", "delete", "parameters"} == set(paths["/api/v1/nodes"])
+    eviction = paths["/api/v1/namespaces/{namespace}/pods/{name}/eviction"]["post"]
+    assert "createCoreV1NamespacedPodEviction" == eviction["operationId"]
+    assert "Eviction" == eviction["x-kubernetes-group-version-kind"]["kind"]
+
+
+def test_schemas_are_published_the_usual_way() -> None:
+    """Types are single, enums stand at their fields, references are wrapped, the validators' form is gone."""
+    schemas = v3("api/v1")["components"]["schemas"]
+
+    container = schemas["io.k8s.api.core.v1.Container"]
+    pod = schemas["io.k8s.api.core.v1.Pod"]
+    assert ["Always", "IfNotPresent", "Never"] == container["properties"]["imagePullPolicy"]["enum"]
+    resources = container["properties"]["resources"]
+    assert [{"$ref": "#/components/schemas/io.k8s.api.core.v1.ResourceRequirements"}] == resources["allOf"]
+    assert ("object", "string") == (pod["type"], pod["properties"]["kind"]["type"])
+    assert not {"enum"} & set(pod["properties"]["kind"])
+    assert "additionalProperties" not in pod
+    assert [{"group": "", "kind": "Pod", "version": "v1"}] == pod["x-kubernetes-group-version-kind"]
+    assert [{"type": "string"}, {"type": "number"}] == schemas["io.k8s.apimachinery.pkg.api.resource.Quantity"]["oneOf"]
+
+
+def test_custom_resources_bring_their_own_schema() -> None:
+    """A custom resource's document has its schema and takes no strategic merge patch."""
+    document = v3("apis/example.com/v1")
+
+    assert "spec" in document["components"]["schemas"]["com.example.v1.Widget"]["properties"]
+    patch = document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"]
+    assert "application/strategic-merge-patch+json" not in patch["requestBody"]["content"]
+
+
+def test_version_2_has_everything_in_one_document() -> None:
+    """Bodies are parameters, references lead to definitions, media types stand beside the operation."""
+    document = orjson.loads(DOCUMENTS.v2())
+
+    post = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments"]["post"]
+    body = next(parameter for parameter in post["parameters"] if parameter["in"] == "body")
+    assert {"$ref": "#/definitions/io.k8s.api.apps.v1.Deployment"} == body["schema"]
+    assert "application/json" in post["produces"]
+    known = {f"#/definitions/{name}" for name in document["definitions"]}
+    assert set() == set(references(document)) - known
+
+
+def test_version_2_as_protobuf_has_the_same_definitions() -> None:
+    """The message holds every definition by name (fields 9 and 1 of gnostic's Document and Definitions)."""
+    names = list(orjson.loads(DOCUMENTS.v2())["definitions"])
+
+    document = read_message(DOCUMENTS.v2_protobuf())
+    definitions = [read_message(entry) for entry in read_message(document[9][0])[1]]
+
+    assert (b"2.0", names) == (document[1][0], [entry[1][0].decode() for entry in definitions])
+    properties = read_message(read_message(definitions[names.index("io.k8s.api.core.v1.Pod")][2][0])[25][0])[1]
+    assert {b"apiVersion", b"kind", b"metadata", b"spec", b"status"} == {read_message(p)[1][0] for p in properties}
