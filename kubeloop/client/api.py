@@ -247,9 +247,7 @@ class Api:
 def _adapted(base_url: str, transport: Transport | httpx.AsyncBaseTransport | None) -> Transport:
     if transport is None:
         return Connections(base_url)
-    if hasattr(transport, "send"):
-        return transport
-    return HttpxTransport(base_url, transport)
+    return transport if hasattr(transport, "send") else HttpxTransport(base_url, transport)
 
 
 def _write_options(field_manager: str, dry_run: bool) -> dict[str, str]:

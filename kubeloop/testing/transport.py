@@ -1,6 +1,7 @@
-"""An httpx transport that calls an ASGI app in the same event loop and streams what it answers.
+"""An in-process transport: calls an ASGI app in the same event loop and streams what it answers.
 
-httpx's own ASGITransport returns a response once its body has ended, which a watch's never does.
+It is an httpx transport (httpx's own ASGITransport returns a response once its body has ended, which a watch's never
+does) and one of kubeloop.client's own kind, which an Api uses to save itself httpx's overhead.
 """
 
 from __future__ import annotations
@@ -8,13 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import httpx
+
+from kubeloop.client.transport import ConnectionFailed, Request, Response
 
 Message = MutableMapping[str, Any]
 App = Callable[
     [MutableMapping[str, Any], Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
 ]
+
+Headers = list[tuple[bytes, bytes]]
 
 # Full: the app's `send` waits, as it would for a socket whose reader is slow.
 MAX_WAITING_CHUNKS = 16
@@ -32,12 +38,31 @@ class InProcessTransport(httpx.AsyncBaseTransport):
         self._is_refusing = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        body = await request.aread()
+        exchange = await self._exchange(request.method, request.url.raw_path, headers, body)
+        status, answer_headers = exchange.head
+        return httpx.Response(status, headers=answer_headers, stream=exchange, request=request)
+
+    async def send(self, request: Request) -> Response:
+        headers = [(name.lower().encode(), value.encode()) for name, value in request.headers.items()]
+        headers.append((b"host", b"kubeloop.testing"))
+        if request.body:
+            headers.append((b"content-length", str(len(request.body)).encode()))
+        try:
+            exchange = await self._exchange(request.method, request.target.encode(), headers, request.body)
+        except httpx.TransportError as error:
+            raise ConnectionFailed(f"{request.method} {request.target}: {error}") from error
+        return _Answer(exchange)
+
+    async def _exchange(self, method: str, target: bytes, headers: Headers, body: bytes) -> _Exchange:
+        """Ask the app; returns once the head of its answer is there."""
         if self._is_refusing:
-            raise httpx.ConnectError("connection refused", request=request)
-        exchange = _Exchange(await request.aread(), self._exchanges)
-        exchange.start(self._app, _scope(request))
-        status, headers = await exchange.response_head()
-        return httpx.Response(status, headers=headers, stream=exchange, request=request)
+            raise httpx.ConnectError("connection refused")
+        exchange = _Exchange(body, self._exchanges)
+        exchange.start(self._app, _scope(method, target, headers))
+        await exchange.wait_for_head()
+        return exchange
 
     def cut(self) -> None:
         for exchange in list(self._exchanges):
@@ -59,7 +84,7 @@ class _Exchange(httpx.AsyncByteStream):
         self._registry = registry
         self._is_body_sent = False
         self._disconnected = asyncio.Event()
-        self._head: asyncio.Future[tuple[int, list[tuple[bytes, bytes]]]] = asyncio.get_running_loop().create_future()
+        self._head: asyncio.Future[tuple[int, Headers]] = asyncio.get_running_loop().create_future()
         self._chunks: asyncio.Queue[bytes | httpx.ReadError | None] = asyncio.Queue(MAX_WAITING_CHUNKS)  # None: the end
         self._was_cut = False
         self._task: asyncio.Task[None] | None = None
@@ -70,9 +95,13 @@ class _Exchange(httpx.AsyncByteStream):
             self._call(app, scope), name=f"{scope['method']} {scope['path']}"
         )
 
-    async def response_head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
+    @property
+    def head(self) -> tuple[int, Headers]:
+        return self._head.result()
+
+    async def wait_for_head(self) -> None:
         try:
-            return await self._head
+            await self._head
         except BaseException:
             await self.aclose()
             raise
@@ -152,20 +181,42 @@ class _Exchange(httpx.AsyncByteStream):
         self._chunks.put_nowait(chunk)
 
 
-def _scope(request: httpx.Request) -> MutableMapping[str, Any]:
-    url = request.url
+class _Answer:
+    """An exchange as kubeloop.client's Response."""
+
+    def __init__(self, exchange: _Exchange) -> None:
+        self._exchange = exchange
+        self.status, headers = exchange.head
+        self.content_type = dict(headers).get(b"content-type", b"").decode()
+
+    async def read(self) -> bytes:
+        return b"".join([chunk async for chunk in self.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._exchange:
+                yield chunk
+        except httpx.TransportError as error:
+            raise ConnectionFailed(str(error)) from error
+
+    async def aclose(self) -> None:
+        await self._exchange.aclose()
+
+
+def _scope(method: str, target: bytes, headers: Headers) -> MutableMapping[str, Any]:
+    raw_path, _, query = target.partition(b"?")
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": "1.1",
-        "method": request.method,
-        "scheme": url.scheme,
-        "path": url.path,
-        "raw_path": url.raw_path.partition(b"?")[0],
-        "query_string": url.query,
+        "method": method,
+        "scheme": "http",
+        "path": unquote_to_bytes(raw_path).decode(),
+        "raw_path": raw_path,
+        "query_string": query,
         "root_path": "",
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        "server": (url.host, url.port or 80),
+        "headers": headers,
+        "server": ("127.0.0.1", 80),
         "client": ("127.0.0.1", 0),
         "state": {},
     }

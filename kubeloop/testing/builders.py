@@ -1,0 +1,166 @@
+"""Objects for tests, in words: `a_deployment("web").replicas(3).surge(1)`. A builder is the object it builds."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+from kubeloop.apimachinery.meta import Object
+
+
+class Builder(dict[str, Any]):
+    """The methods edit the object and return it, so that they chain."""
+
+    def copy(self) -> Self:
+        return copy.deepcopy(self)
+
+    def namespace(self, namespace: str) -> Self:
+        self["metadata"]["namespace"] = namespace
+        return self
+
+    def labels(self, **labels: str) -> Self:
+        self["metadata"].setdefault("labels", {}).update(labels)
+        return self
+
+    def annotations(self, annotations: dict[str, str]) -> Self:
+        self["metadata"].setdefault("annotations", {}).update(annotations)
+        return self
+
+    def finalizers(self, *finalizers: str) -> Self:
+        self["metadata"]["finalizers"] = list(finalizers)
+        return self
+
+    def owned_by(self, owner: Object) -> Self:
+        """`owner` comes from the server: kind, apiVersion and uid are its own."""
+        reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
+        reference |= {"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"], "blockOwnerDeletion": True}
+        self["metadata"].setdefault("ownerReferences", []).append(reference)
+        return self
+
+    def spec(self, **fields: Any) -> Self:
+        """Whatever has no word of its own."""
+        self["spec"].update(fields)
+        return self
+
+
+class PodBuilder(Builder):
+    def image(self, image: str) -> Self:
+        self["spec"]["containers"][0]["image"] = image
+        return self
+
+    def requests(self, **amounts: str) -> Self:
+        self["spec"]["containers"][0].setdefault("resources", {})["requests"] = amounts
+        return self
+
+    def on(self, node: str) -> Self:
+        self["spec"]["nodeName"] = node
+        return self
+
+    def node_selector(self, **labels: str) -> Self:
+        self["spec"]["nodeSelector"] = labels
+        return self
+
+    def tolerates(self, key: str, effect: str = "NoSchedule") -> Self:
+        toleration = {"key": key, "operator": "Exists", "effect": effect}
+        self["spec"].setdefault("tolerations", []).append(toleration)
+        return self
+
+
+class WorkloadBuilder(Builder):
+    """What has replicas, a selector and a pod template."""
+
+    def replicas(self, replicas: int) -> Self:
+        self["spec"]["replicas"] = replicas
+        return self
+
+    def image(self, image: str) -> Self:
+        self["spec"]["template"]["spec"]["containers"][0]["image"] = image
+        return self
+
+    def requests(self, **amounts: str) -> Self:
+        self["spec"]["template"]["spec"]["containers"][0].setdefault("resources", {})["requests"] = amounts
+        return self
+
+
+class DeploymentBuilder(WorkloadBuilder):
+    def surge(self, surge: int | str) -> Self:
+        return self._rolling(maxSurge=surge)
+
+    def unavailable(self, unavailable: int | str) -> Self:
+        return self._rolling(maxUnavailable=unavailable)
+
+    def recreate(self) -> Self:
+        self["spec"]["strategy"] = {"type": "Recreate"}
+        return self
+
+    def _rolling(self, **settings: int | str) -> Self:
+        strategy = self["spec"].setdefault("strategy", {"type": "RollingUpdate", "rollingUpdate": {}})
+        strategy["rollingUpdate"].update(settings)
+        return self
+
+
+class NodeBuilder(Builder):
+    def capacity(self, **amounts: str) -> Self:
+        self["status"]["capacity"].update(amounts)
+        self["status"]["allocatable"].update(amounts)
+        return self
+
+    def tainted(self, key: str, effect: str = "NoSchedule") -> Self:
+        self["spec"].setdefault("taints", []).append({"key": key, "effect": effect})
+        return self
+
+
+def a_pod(name: str) -> PodBuilder:
+    return PodBuilder(apiVersion="v1", kind="Pod", metadata=_named(name), spec=_pod_spec())
+
+
+def a_deployment(name: str) -> DeploymentBuilder:
+    """One replica of `web:1`; selects and labels its pods with app=<name>."""
+    return DeploymentBuilder(apiVersion="apps/v1", kind="Deployment", metadata=_named(name), spec=_workload_spec(name))
+
+
+def a_replica_set(name: str) -> WorkloadBuilder:
+    return WorkloadBuilder(apiVersion="apps/v1", kind="ReplicaSet", metadata=_named(name), spec=_workload_spec(name))
+
+
+def a_service(name: str, port: int = 80) -> Builder:
+    """Selects app=<name>."""
+    spec = {"selector": {"app": name}, "ports": [{"port": port}]}
+    return Builder(apiVersion="v1", kind="Service", metadata=_named(name), spec=spec)
+
+
+def a_config_map(name: str, **data: str) -> Builder:
+    return Builder(apiVersion="v1", kind="ConfigMap", metadata=_named(name), data=data)
+
+
+def a_namespace(name: str) -> Builder:
+    return Builder(apiVersion="v1", kind="Namespace", metadata={"name": name})
+
+
+def a_node(name: str) -> NodeBuilder:
+    """Ready, with 4 CPUs, 8 GiB and room for 110 pods."""
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    status = {
+        "capacity": dict(amounts),
+        "allocatable": dict(amounts),
+        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+    }
+    labels = {"kubernetes.io/hostname": name}
+    return NodeBuilder(apiVersion="v1", kind="Node", metadata={"name": name, "labels": labels}, spec={}, status=status)
+
+
+def _named(name: str) -> Object:
+    return {"name": name, "namespace": "default"}
+
+
+def _pod_spec() -> Object:
+    return {"containers": [{"name": "web", "image": "web:1"}]}
+
+
+def _workload_spec(name: str) -> Object:
+    labels = {"app": name}
+    return {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": dict(labels)}, "spec": _pod_spec()},
+    }

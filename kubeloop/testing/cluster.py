@@ -1,0 +1,243 @@
+"""A living cluster in one event loop: API server, control loops, scheduler and nodes, on virtual time.
+
+    def test_three_replicas_become_pods():
+        run_cluster(check, seed=1, processes={"replicaset": a_loop(replicaset.add_to)})
+
+Every process has its own Api, manager and random numbers, and shares nothing with the others but the server; so each
+can be stopped, started again or cut off by itself. One seed fixes every uid, suffix and delay: two runs write the
+same requests in the same order (`cluster.writes`). Mutation detectors are on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from apiserver.server import ApiServer
+from apiserver.storage.interface import Storage
+from apiserver.storage.memory import MemoryStorage
+from kubeloop.apimachinery import resource as resources
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.api import Api
+from kubeloop.client.store import Objects
+from kubeloop.client.transport import Request, Response
+from kubeloop.runtime.manager import Manager, ManagerOptions
+from kubeloop.testing.transport import InProcessTransport
+from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
+
+Found = TypeVar("Found")
+
+BASE_URL = "http://kubeloop.testing"
+# The process name under which the test's own writes are recorded.
+TEST = "test"
+_RESOURCES = {(r.api_version, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
+
+
+class Write(NamedTuple):
+    """One writing request: who sent what, and when."""
+
+    seconds: float
+    process: str
+    method: str
+    target: str
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a process gets from the cluster instead of from flags and the system."""
+
+    api: Api
+    clock: Clock
+    rng: random.Random
+
+
+# Runs until cancelled.
+Process = Callable[[Surroundings], Coroutine[Any, Any, None]]
+
+
+def a_loop(add_to: Callable[[Manager], None]) -> Process:
+    """A process that runs what `add_to` adds to its manager."""
+
+    async def process(surroundings: Surroundings) -> None:
+        options = ManagerOptions(mutation_detector=True)
+        manager = Manager(surroundings.api, surroundings.clock, surroundings.rng, options)
+        add_to(manager)
+        await manager.run()
+
+    return process
+
+
+class Cluster:
+    """Made by `run_cluster`. Conditions are awaited with `eventually`, never slept for."""
+
+    def __init__(self, seed: int, processes: Mapping[str, Process], storage: Storage, tasks: asyncio.TaskGroup) -> None:
+        self.clock = LoopClock()
+        self.writes: list[Write] = []
+        self._seed, self._processes, self._storage, self._tasks = seed, dict(processes), storage, tasks
+        self._starts = 0
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._transports: dict[str, InProcessTransport] = {}
+        self.api = Api(BASE_URL, _Recording(self, TEST))
+
+    # --- the parts
+
+    async def start_server(self) -> None:
+        """A new API server over the cluster's storage; clients connect to it from now on."""
+        self._starts += 1
+        self.server = ApiServer(self._storage, self.clock, random.Random(f"{self._seed} server {self._starts}"))
+        is_up = asyncio.Event()
+        self._server_task = self._tasks.create_task(self._serve(is_up), name="apiserver")
+        await is_up.wait()
+        for transport in self._transports.values():
+            transport.refuse(False)
+
+    async def stop_server(self) -> None:
+        """As by SIGKILL: connections break, new ones are refused. What was acknowledged stays in the storage."""
+        for transport in self._transports.values():
+            transport.refuse(True)
+            transport.cut()
+        self._server_task.cancel()
+        await asyncio.wait([self._server_task])
+
+    async def _serve(self, is_up: asyncio.Event) -> None:
+        async with self.server.running():
+            is_up.set()
+            await asyncio.Event().wait()
+
+    def start(self, name: str) -> None:
+        """Start a process (again)."""
+        self._starts += 1
+        rng = random.Random(f"{self._seed} {name} {self._starts}")
+        surroundings = Surroundings(Api(BASE_URL, _Recording(self, name), user_agent=name), self.clock, rng)
+        self._running[name] = self._tasks.create_task(self._processes[name](surroundings), name=name)
+
+    async def stop(self, name: str) -> None:
+        """End a process in the middle of whatever it is doing."""
+        task = self._running.pop(name)
+        task.cancel()
+        await asyncio.wait([task])
+        await self.transport(name).aclose()
+
+    def cut_off(self, name: str) -> None:
+        """Break the connections of one process; it may connect again at once."""
+        self.transport(name).cut()
+
+    async def aclose(self) -> None:
+        for name in list(self._running):
+            await self.stop(name)
+        await self.transport(TEST).aclose()
+        await self.stop_server()
+
+    def transport(self, process: str) -> InProcessTransport:
+        if process not in self._transports:
+            self._transports[process] = InProcessTransport(lambda *call: self.server.app(*call))
+        return self._transports[process]
+
+    # --- what tests do with it
+
+    async def create(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
+        return await self.api.create(resource or resource_of(obj), obj)
+
+    async def read(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
+        """The object as it is now."""
+        return await self.api.get(resource or resource_of(obj), name_of(obj), namespace_of(obj))
+
+    async def patch(self, obj: ReadOnlyObject, patch: Object, resource: Resource | None = None) -> Object:
+        """A merge patch."""
+        return await self.api.patch(resource or resource_of(obj), name_of(obj), patch, namespace_of(obj))
+
+    async def delete(self, obj: ReadOnlyObject, resource: Resource | None = None, **options: Any) -> Object:
+        return await self.api.delete(resource or resource_of(obj), name_of(obj), namespace_of(obj), **options)
+
+    async def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> Objects:
+        return (await self.api.list(resource, namespace, label_selector=label_selector))["items"]
+
+    async def eventually(
+        self,
+        condition: Callable[[], Found | Coroutine[Any, Any, Found]],
+        within_seconds: float = 60,
+        every_seconds: float = 0.1,
+    ) -> Found:
+        """What `condition` returns once that is true; an AssertionError with its last answer where it never is."""
+        deadline = self.clock.monotonic() + within_seconds
+        while True:
+            outcome = condition()
+            found: Found = await outcome if inspect.isawaitable(outcome) else outcome
+            if found:
+                return found
+            if self.clock.monotonic() >= deadline:
+                raise AssertionError(f"not within {within_seconds:g} virtual seconds; the last answer was {found!r}")
+            await self.clock.sleep(every_seconds)
+
+    async def settled(self, quiet_seconds: float = 5, within_seconds: float = 600) -> None:
+        """Until nobody has written anything but leases and events for a while."""
+
+        def is_quiet() -> bool:
+            last = next((write.seconds for write in reversed(self.writes) if not _is_background(write)), 0.0)
+            return self.clock.monotonic() - last >= quiet_seconds
+
+        await self.eventually(is_quiet, within_seconds + quiet_seconds)
+
+    def record(self, process: str, request: Request) -> None:
+        body = orjson.loads(request.body) if request.body else None
+        self.writes.append(Write(self.clock.monotonic(), process, request.method, request.target, body))
+
+
+def run_cluster(
+    check: Callable[[Cluster], Coroutine[Any, Any, Found]],
+    *,
+    processes: Mapping[str, Process] | None = None,
+    seed: int = 0,
+    storage: Storage | None = None,
+    limit_seconds: float = DAY_SECONDS,
+) -> Found:
+    """Start a cluster on virtual time, run `check` in it, stop it. Any process that breaks fails the run."""
+
+    async def main() -> Found:
+        async with asyncio.TaskGroup() as tasks:
+            cluster = Cluster(seed, processes or {}, storage or MemoryStorage(), tasks)
+            try:
+                await cluster.start_server()
+                for name in processes or {}:
+                    cluster.start(name)
+                return await check(cluster)
+            finally:
+                await cluster.aclose()
+
+    return run(main(), seed, limit_seconds)
+
+
+def resource_of(obj: ReadOnlyObject) -> Resource:
+    """The well-known resource of an object's kind."""
+    try:
+        return _RESOURCES[obj["apiVersion"], obj["kind"]]
+    except KeyError:
+        raise LookupError(f"no well-known resource for {obj.get('apiVersion')} {obj.get('kind')}: pass one") from None
+
+
+class _Recording:
+    """A process' transport, which notes every write before it is sent."""
+
+    def __init__(self, cluster: Cluster, process: str) -> None:
+        self._cluster, self._process = cluster, process
+
+    async def send(self, request: Request) -> Response:
+        if request.method != "GET":
+            self._cluster.record(self._process, request)
+        return await self._cluster.transport(self._process).send(request)
+
+    async def aclose(self) -> None:
+        await self._cluster.transport(self._process).aclose()
+
+
+def _is_background(write: Write) -> bool:
+    return "/leases" in write.target or "/events" in write.target
