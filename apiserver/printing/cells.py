@@ -12,6 +12,7 @@ from typing import Any
 from apiserver.printing.durations import since
 from apiserver.printing.table import Cell, Column
 from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.selectors import from_label_selector
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -91,7 +92,7 @@ def labels(*path: str) -> Cell:
 def selector(*path: str, empty: str = NONE) -> Cell:
     """A metav1.LabelSelector as text; `empty` where it selects nothing or everything."""
     selector_of = field(*path, default=None)
-    return lambda obj, now: format_selector(selector_of(obj, now)) or empty
+    return lambda obj, now: str(from_label_selector(selector_of(obj, now))) or empty
 
 
 def format_labels(pairs: Mapping[str, str] | None) -> str:
@@ -100,29 +101,10 @@ def format_labels(pairs: Mapping[str, str] | None) -> str:
     return ",".join(f"{k}={pairs[k]}" for k in sorted(pairs))
 
 
-def format_selector(label_selector: Mapping[str, Any] | None) -> str:
-    """`a=b,c in (d,e),!f`: requirements in the order of their keys, as labels.Selector prints them."""
-    if not label_selector:
-        return ""
-    requirements = [(k, f"{k}={v}") for k, v in (label_selector.get("matchLabels") or {}).items()]
-    requirements += [(one["key"], _requirement(one)) for one in label_selector.get("matchExpressions") or ()]
-    return ",".join(shown for _, shown in sorted(requirements, key=lambda requirement: requirement[0]))
-
-
 def limited(shown: Sequence[str], total: int, separator: str = ",") -> str:
     """The first ones joined, and ` + 2 more...` where `total` is larger than their number."""
     listed = separator.join(shown)
     return f"{listed} + {total - len(shown)} more..." if total > len(shown) else listed
-
-
-def _requirement(requirement: Mapping[str, Any]) -> str:
-    key, operator = requirement["key"], requirement.get("operator")
-    if operator == "Exists":
-        return key
-    if operator == "DoesNotExist":
-        return f"!{key}"
-    verb = "in" if operator == "In" else "notin"
-    return f"{key} {verb} ({','.join(sorted(requirement.get('values') or ()))})"
 
 
 def _listed(elements: Sequence[Mapping[str, Any]], key: str) -> str:
