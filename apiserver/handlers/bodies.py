@@ -132,7 +132,7 @@ class Decoder:
     def _decoded(
         self, of: GroupVersionKind, value: Any, raw: bytes, field_validation: str, warnings: Warnings
     ) -> Object:
-        decoded = self._schema.codec(*of).decode(value, raw=raw, find_duplicates=field_validation != IGNORE)
+        decoded = self._schema.codec(*of).decode(value, raw=raw)
         if decoded.problems and field_validation == STRICT:
             raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
         if field_validation != IGNORE:

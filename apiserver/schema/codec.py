@@ -18,8 +18,9 @@ from typing import Any
 
 from apiserver.schema.explanation import DecodeError, explain
 from apiserver.schema.json_syntax import TOO_DEEP
-from apiserver.schema.json_text import NumberLiteral, has_duplicate_keys
+from apiserver.schema.json_text import NumberLiteral, has_duplicate_keys, parse_pairs
 from apiserver.schema.nodes import Omit, TypeNode
+from apiserver.schema.repeated_keys import merged
 from apiserver.schema.scalars import base64_text, micro_time_text, quantity_text, time_text
 
 __all__ = ["Codec", "Compiler", "DecodeError", "Decoded"]
@@ -54,30 +55,31 @@ class Codec:
         self.node = node
         self._decode = compiler.decoder(node)
 
-    def decode(self, value: Any, *, raw: bytes = b"", find_duplicates: bool = False) -> Decoded:
-        """`value` as the real server would store it.
+    def decode(self, value: Any, *, raw: bytes = b"") -> Decoded:
+        """`value` as the real server would store it. Raises DecodeError.
 
-        `raw` is the JSON text that `value` was parsed from. Errors about numbers (`number 1.0`), quantities given as
-        fractions and duplicate keys can only be told from it. Raises DecodeError.
+        `raw` is the JSON text that `value` was parsed from. Only it tells which keys were repeated and how numbers
+        were spelled, which errors (`number 1.0`) and quantities given as fractions need.
         """
         try:
-            return self._decode_quickly(value, raw, find_duplicates)
-        except _Mismatch:
-            return self._decode_literally(value, raw)
+            if raw and has_duplicate_keys(raw, value):
+                return self._decode_exactly(merged(parse_pairs(raw), self.node), raw)
+            return self._decode_quickly(value, raw)
         except RecursionError:
             raise DecodeError(TOO_DEEP) from None
 
-    def _decode_quickly(self, value: Any, raw: bytes, find_duplicates: bool) -> Decoded:
+    def _decode_quickly(self, value: Any, raw: bytes) -> Decoded:
         unknown: list[str] = []
-        decoded = self._decode(value, unknown)
-        if unknown or (find_duplicates and raw and has_duplicate_keys(raw, value)):
-            return Decoded(decoded, explain(self.node, value, raw))
-        return Decoded(decoded)
+        try:
+            decoded = self._decode(value, unknown)
+        except _Mismatch:
+            # An error after all, or a fraction that stands for a quantity.
+            return self._decode_exactly(NumberLiteral.parse(raw) if raw else NumberLiteral.spelled(value), raw)
+        return Decoded(decoded, explain(self.node, value, raw) if unknown else ())
 
-    def _decode_literally(self, value: Any, raw: bytes) -> Decoded:
-        """The second try after a mismatch: fails in Go's words, or succeeds now that numbers keep their spelling."""
-        problems = explain(self.node, value, raw)
-        literal = NumberLiteral.parse(raw) if raw else NumberLiteral.spelled(value)
+    def _decode_exactly(self, literal: Any, raw: bytes) -> Decoded:
+        """Fails in Go's words or decodes a value whose numbers keep their spelling."""
+        problems = explain(self.node, literal, raw)
         return Decoded(self._decode(literal, []), problems)
 
 

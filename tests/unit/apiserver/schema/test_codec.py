@@ -19,7 +19,7 @@ CONFIG_MAPS = SCHEMA.codec("", "v1", "ConfigMap")
 
 def decode_text(codec: Codec, text: str) -> Decoded:
     raw = text.encode()
-    return codec.decode(orjson.loads(raw), raw=raw, find_duplicates=True)
+    return codec.decode(orjson.loads(raw), raw=raw)
 
 
 def the_container(container: dict[str, Any]) -> Any:
@@ -184,3 +184,27 @@ def test_nesting_deeper_than_the_stack_is_refused() -> None:
 
     with pytest.raises(DecodeError, match="exceeded max depth"):
         SCHEMA.codec("apiextensions.k8s.io", "v1", "CustomResourceDefinition").decode(crd)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"data":{"a":"1","b":"1"},"data":{"b":"2","c":"2"}}', {"a": "1", "b": "2", "c": "2"}),
+        ('{"data":{"a":"1"},"data":null}', None),
+        ('{"data":{"a":"1"},"data":{}}', {"a": "1"}),
+    ],
+)
+def test_a_repeated_key_is_decoded_on_top_of_the_first(text: str, expected: Any) -> None:
+    """Maps grow together and null empties them, as Go decodes into a value that is there already."""
+    assert expected == decode_text(CONFIG_MAPS, text).object.get("data")
+
+
+def test_a_repeated_struct_keeps_what_the_second_does_not_say() -> None:
+    """Fields of the first struct stay, lists are overlaid element by element and cut to the second's length."""
+    first = '{"nodeName":"n","hostname":"h","containers":[{"name":"a","image":"i"},{"name":"b"}]}'
+    second = '{"hostname":"g","nodeName":null,"containers":[{"name":"c"}]}'
+
+    spec = decode_text(PODS, f'{{"spec":{first},"spec":{second}}}').object["spec"]
+
+    expected = {"nodeName": "n", "hostname": "g", "containers": [{"name": "c", "image": "i", "resources": {}}]}
+    assert expected == spec
