@@ -74,8 +74,9 @@ def count_up(counts: Counts, topology_key: str, labels: Labels, change: int) -> 
 
 def is_any_above_zero(counts: Counts, terms: Sequence[AffinityTerm], labels: Labels) -> bool:
     """Whether one of the terms has a match in the topology of these labels."""
-    return bool(counts) and any(
-        counts.get((term.topology_key, labels[term.topology_key]), 0) > 0
-        for term in terms
-        if term.topology_key in labels
-    )
+    if counts:
+        for term in terms:
+            value = labels.get(term.topology_key)
+            if value is not None and counts.get((term.topology_key, value), 0) > 0:
+                return True
+    return False

@@ -107,13 +107,18 @@ def _passing(
         return _passing_with_nominated(framework, state, pod, in_turn, diagnosis, wanted)
     filters = framework.filters(state)
     found: list[NodeInfo] = []
+    refused = diagnosis.node_statuses
+    noted: Status | None = None  # most refusals are one of a few constants: look at each of them once
     for node in in_turn:
         for name, passes in filters:
             status = passes(state, pod, node)
             if status is not None:
-                if not status.is_rejected:
-                    return status.of(name)
-                diagnosis.refuse(node.name, status.of(name))
+                if status is not noted:
+                    status = noted = status.of(name)
+                    if not status.is_rejected:
+                        return status
+                    diagnosis.note(status)
+                refused[node.name] = status
                 break
         else:
             found.append(node)

@@ -35,6 +35,10 @@ class Constraint:
     honors_affinity: bool
     honors_taints: bool
 
+    def counts_every_node(self, pod: PodInfo) -> bool:
+        """Whether `counts_node` need not be asked."""
+        return not self.honors_taints and (not self.honors_affinity or pod.required_node_affinity.is_empty)
+
     def counts_node(self, pod: PodInfo, node: NodeInfo) -> bool:
         """Whether the node counts: as far as affinity and taints are concerned, the pod could go there."""
         if self.honors_affinity and not pod.required_node_affinity.matches(node.name, node.labels):
@@ -55,16 +59,42 @@ def has_all_keys(constraints: Sequence[Constraint], labels: Labels) -> bool:
 
 
 def count_matching(node: NodeInfo, namespace: str, selector: Selector, token: int) -> int:
-    """Pods of the namespace that match and stay. An empty selector counts none, as upstream has it."""
-    if selector.is_empty:
-        return 0
-    counted: int | None = node.memo.get(token)
-    if counted is None:
-        counted = node.memo[token] = sum(
+    """Pods of the namespace that match and stay, remembered by the node under `token` (look there first).
+
+    An empty selector counts none, as upstream has it.
+    """
+    counted = node.memo[token] = (
+        0
+        if selector.is_empty
+        else sum(
             pod.namespace == namespace and not pod.is_being_deleted and selector.matches(pod.labels)
             for pod in node.pods.values()
         )
+    )
     return counted
+
+
+def add_up(
+    totals: dict[str, int],
+    nodes: Sequence[NodeInfo],
+    pod: PodInfo,
+    constraint: Constraint,
+    token: int,
+    is_new_domain_counted: bool,
+) -> None:
+    """Matching pods by domain, over all nodes that count. The loop reads memos itself: it runs for every pod."""
+    key, namespace, selector = constraint.topology_key, pod.namespace, constraint.selector
+    counts_every_node = constraint.counts_every_node(pod)
+    for node in nodes:
+        value = node.labels.get(key)
+        if value is None or (value not in totals and not is_new_domain_counted):
+            continue
+        if not counts_every_node and not constraint.counts_node(pod, node):
+            continue
+        counted = node.memo.get(token)
+        if counted is None:
+            counted = count_matching(node, namespace, selector, token)
+        totals[value] = totals.get(value, 0) + counted
 
 
 def _constraint(entry: Mapping[str, Any], labels: Labels, selector: Selector | None) -> Constraint:

@@ -90,8 +90,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return NOT_NEAR
         if counts.far_terms and is_any_above_zero(counts.far, counts.far_terms, node.labels):
             return NOT_AWAY
-        if counts.avoiding and any(counts.avoiding.get(label, 0) > 0 for label in node.labels.items()):
-            return AVOIDED
+        avoiding = counts.avoiding
+        if avoiding:
+            for label in node.labels.items():
+                if avoiding.get(label, 0) > 0:
+                    return AVOIDED
         return None
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> None:

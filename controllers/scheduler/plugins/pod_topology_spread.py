@@ -42,6 +42,7 @@ from controllers.scheduler.spread_constraints import (
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
     Constraint,
+    add_up,
     constraints_of,
     count_matching,
     has_all_keys,
@@ -115,14 +116,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return SKIP
         counts: list[dict[str, int]] = [{} for _ in constraints]
         tokens = self._tokens_of(pod, constraints)
-        for node in state.snapshot.nodes:
-            if not has_all_keys(constraints, node.labels):
-                continue
-            for constraint, of_domain, token in zip(constraints, counts, tokens, strict=True):
-                if constraint.counts_node(pod, node):
-                    value = node.labels[constraint.topology_key]
-                    matching = count_matching(node, pod.namespace, constraint.selector, token)
-                    of_domain[value] = of_domain.get(value, 0) + matching
+        nodes = _in_all_domains(state.snapshot.nodes, constraints)
+        for constraint, of_domain, token in zip(constraints, counts, tokens, strict=True):
+            add_up(of_domain, nodes, pod, constraint, token, is_new_domain_counted=True)
         is_match = [constraint.selector.matches(pod.labels) for constraint in constraints]
         state[NAME] = Spread(constraints, counts, is_match, [None] * len(constraints))
         return None
@@ -153,13 +149,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         needs_all_keys = bool(pod.spec.get("topologySpreadConstraints")) or not self._is_system_default
         spread = SoftSpread(constraints, self._tokens_of(pod, constraints))
         _note_domains(spread, nodes, needs_all_keys)
-        for node in state.snapshot.nodes:
-            if needs_all_keys and not has_all_keys(constraints, node.labels):
-                continue
-            for constraint, of_domain, token in zip(constraints, spread.counts, spread.tokens, strict=True):
-                value = node.labels.get(constraint.topology_key, "")
-                if value in of_domain and constraint.counts_node(pod, node):
-                    of_domain[value] += count_matching(node, pod.namespace, constraint.selector, token)
+        all_nodes: Sequence[NodeInfo] = state.snapshot.nodes
+        if needs_all_keys:
+            all_nodes = _in_all_domains(all_nodes, constraints)
+        for constraint, of_domain, token in zip(constraints, spread.counts, spread.tokens, strict=True):
+            if of_domain:
+                add_up(of_domain, all_nodes, pod, constraint, token, is_new_domain_counted=False)
         state["PreScore" + NAME] = spread
         return None
 
@@ -170,13 +165,18 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         for constraint, of_domain, weight, token in zip(
             spread.constraints, spread.counts, spread.weights, spread.tokens, strict=True
         ):
-            key, selector, extra = constraint.topology_key, constraint.selector, constraint.max_skew - 1
+            key, extra, is_by_node = (
+                constraint.topology_key,
+                constraint.max_skew - 1,
+                constraint.topology_key == HOSTNAME,
+            )
             for position, node in enumerate(nodes):
                 value = node.labels.get(key)
                 if value is None or node.name in spread.ignored:
                     continue
-                is_domain = key == HOSTNAME
-                matching = count_matching(node, pod.namespace, selector, token) if is_domain else of_domain[value]
+                matching = node.memo.get(token) if is_by_node else of_domain[value]
+                if matching is None:
+                    matching = count_matching(node, pod.namespace, constraint.selector, token)
                 sums[position] += matching * weight + extra
         return [int(total + 0.5) for total in sums]
 
@@ -219,6 +219,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _after_node_change(self, pod: PodInfo, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> Hint:
         return node_hint(self._constraints(pod, DO_NOT_SCHEDULE), old, new)
+
+
+def _in_all_domains(nodes: Sequence[NodeInfo], constraints: Sequence[Constraint]) -> list[NodeInfo]:
+    keys = [constraint.topology_key for constraint in constraints]
+    if len(keys) == 1:
+        key = keys[0]
+        return [node for node in nodes if key in node.labels]
+    return [node for node in nodes if all(key in node.labels for key in keys)]
 
 
 def _note_domains(spread: SoftSpread, nodes: Sequence[NodeInfo], needs_all_keys: bool) -> None:
