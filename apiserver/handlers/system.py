@@ -11,6 +11,7 @@ from fastapi.responses import Response as HttpResponse
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.registry.catalog import Catalog
+from apiserver.schema import openapi_protobuf
 
 GIT_VERSION = "v1.36.0"
 HEALTH = ("healthz", "livez", "readyz")
@@ -59,9 +60,12 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
         return HttpResponse(document, media_type="application/json", headers=headers)
 
     @app.get("/openapi/v2")
-    async def openapi_v2() -> HttpResponse:
-        headers = {"etag": f'"{openapi.current().etag("v2")}"'}
-        return HttpResponse(openapi.current().v2(), media_type="application/json", headers=headers)
+    async def openapi_v2(request: Request) -> HttpResponse:
+        documents = openapi.current()
+        headers = {"etag": f'"{documents.etag("v2")}"'}
+        if openapi_protobuf.MEDIA_TYPE in request.headers.get("accept", ""):
+            return HttpResponse(documents.v2_protobuf(), media_type="application/octet-stream", headers=headers)
+        return HttpResponse(documents.v2(), media_type="application/json", headers=headers)
 
     @app.get("/")
     async def index() -> dict[str, list[str]]:

@@ -15,7 +15,8 @@ from typing import Any
 
 import orjson
 
-from apiserver.schema.codec import Codec, Compiler
+from apiserver.schema.codec import Codec
+from apiserver.schema.compiler import Compiler
 from apiserver.schema.go_fields import GoField, go_fields
 from apiserver.schema.nodes import Fields, Omit, TypeNode
 

@@ -66,9 +66,15 @@ def _parse_leniently(raw: bytes) -> Any:
         raise JsonSyntaxError(problem)
     text = raw.decode("utf-8", errors="replace")
     try:
-        return _without_surrogates(json.loads(text))
+        return _without_surrogates(json.loads(text, parse_int=_integer))
     except RecursionError:  # sooner than in Go, at about a thousand levels
         raise JsonSyntaxError(TOO_DEEP) from None
+
+
+def _integer(text: str) -> int | float:
+    """As orjson has it: what 64 bits cannot hold is a float."""
+    number = int(text) if len(text) < 25 else 1 << 64
+    return number if -(1 << 63) <= number < 1 << 64 else float(text)
 
 
 def _without_surrogates(value: Any) -> Any:
