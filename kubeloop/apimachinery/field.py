@@ -127,10 +127,10 @@ def go_value(value: Any) -> str:
 
 
 def go_float(value: float) -> str:
-    """A float as Go's %v: the shortest text that reads back the same, an exponent below 1e-4 and from 1e21 on."""
+    """A float as Go's %v: the shortest text that reads back the same, an exponent below 1e-4 and from 1e6 on."""
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
-    if value == 0 or 1e-4 <= abs(value) < 1e21:
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
         return format(Decimal(repr(value)), "f").removesuffix(".0")
     mantissa, exponent = f"{Decimal(repr(value)).normalize():e}".split("e")
     return f"{mantissa}e{exponent[0]}{exponent[1:]:0>2}"

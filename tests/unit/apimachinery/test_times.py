@@ -1,0 +1,29 @@
+"""RFC 3339 instants."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kubeloop.apimachinery import times
+
+
+def test_seconds_are_cut_and_years_padded() -> None:
+    """metav1.Time has whole seconds and four digits of a year."""
+    assert "0099-01-02T03:04:05Z" == times.format_time(datetime(99, 1, 2, 3, 4, 5, 999999, tzinfo=UTC))
+    assert "2026-01-02T03:04:05.000006Z" == times.format_micro_time(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+
+
+def test_offsets_are_turned_into_utc() -> None:
+    """An instant of another zone is read as the same instant in UTC."""
+    assert datetime(2026, 1, 1, 23, 0, tzinfo=UTC) == times.parse_time("2026-01-02T01:00:00.5+02:00").replace(
+        microsecond=0
+    )
+
+
+@pytest.mark.parametrize("text", ["", "2026-01-02", "20260102T030405Z", "2026-01-02 03:04:05Z", "2026-01-02T03:04:05"])
+def test_other_forms_of_iso_8601_are_refused(text: str) -> None:
+    """Only RFC 3339 with a zone is an instant."""
+    with pytest.raises(ValueError, match="no RFC 3339 instant"):
+        times.parse_time(text)
