@@ -1,0 +1,5 @@
+"""`python -m kubeloop.cli`."""
+
+from kubeloop.cli.main import run
+
+run()

@@ -1,0 +1,53 @@
+"""`kubeloop down` and `kubeloop status`: what can be done with a stack from outside, through its stack.json."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from kubeloop.cli.options import UsageError
+from kubeloop.cli.state import STOPPED, StackState, is_alive
+from kubeloop.cli.supervisor import end_leftovers
+from kubeloop.clock import SystemClock
+
+STOP_SECONDS = 60.0
+
+
+async def down(data_dir: Path, report: Any) -> bool:
+    """Stop the stack of a data directory; False where none ran."""
+    clock = SystemClock()
+    state = StackState.load(data_dir)
+    if state is None:
+        return False
+    if not state.is_supervised:
+        had_leftovers = any(is_alive(process) for process in state.processes)
+        await end_leftovers(state, clock, report)
+        return had_leftovers
+    os.kill(state.supervisor.pid, signal.SIGTERM)
+    deadline = clock.monotonic() + STOP_SECONDS
+    while is_alive(state.supervisor):
+        if clock.monotonic() > deadline:
+            raise UsageError(f"the supervisor (pid {state.supervisor.pid}) did not stop within {STOP_SECONDS:.0f} s")
+        await clock.sleep(0.05)
+    return True
+
+
+def status(data_dir: Path) -> dict[str, Any]:
+    """`{"server", "ready", "processes": [{"name", "pid", "state", "restarts"}]}` of the stack as it is now."""
+    state = StackState.load(data_dir)
+    if state is None:
+        raise UsageError(f"no stack was ever started on {data_dir}")
+    processes = []
+    for process in state.processes:
+        alive = is_alive(process)
+        processes.append(
+            {
+                "name": process.name,
+                "pid": process.pid if alive else 0,
+                "state": process.state if alive or process.state != "running" else STOPPED,
+                "restarts": process.restarts,
+            }
+        )
+    return {"server": state.server, "ready": state.ready and state.is_supervised, "processes": processes}

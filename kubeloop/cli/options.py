@@ -1,0 +1,50 @@
+"""What `kubeloop up` was told, checked once: flags win over KUBELOOP_… in the environment, which wins over defaults."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class UsageError(Exception):
+    """Something the user can mend: shown as one line, exit code 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """The whole stack's settings. Sizes are Kubernetes quantities."""
+
+    port: int = 8001
+    data_dir: Path = Path(".kubeloop")
+    nodes: int = 3
+    kubeconfig: Path | None = None  # None: the file named by KUBECONFIG, or ~/.kube/config
+    node_cpu: str = "4"
+    node_memory: str = "8Gi"
+    node_pods: int = 110
+    apiserver_args: tuple[str, ...] = ()
+    detach: bool = False
+
+    @property
+    def server(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def kubeconfig_path(self) -> Path:
+        """The file the context is written to; of a KUBECONFIG list it is the first, as kubectl writes there too."""
+        if self.kubeconfig is not None:
+            return self.kubeconfig
+        named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+        return Path(named[0]) if named else Path.home() / ".kube" / "config"
+
+    def check(self) -> None:
+        """Refuse what cannot work before anything is started."""
+        if not 0 < self.port < 65536:
+            raise UsageError(f"--port={self.port}: a port is a number between 1 and 65535")
+        if self.nodes < 0:
+            raise UsageError(f"--nodes={self.nodes}: must not be negative")
+        if self.node_pods < 1:
+            raise UsageError(f"--node-pods={self.node_pods}: must be greater than 0")
+        for argument in self.apiserver_args:
+            if not argument.startswith("-"):
+                raise UsageError(f"--apiserver-arg={argument}: write --apiserver-arg=--flag=value")

@@ -1,0 +1,81 @@
+"""The stack as data: which processes there are, what each needs first, and how it is started."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubeloop.cli.options import UpOptions
+
+APISERVER = "apiserver"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One process. `needs` names services that must be ready before this one is started."""
+
+    name: str
+    command: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+
+def services(options: UpOptions, token_file: Path) -> Sequence[Service]:
+    """Every process of the stack, in the order in which they start; they stop in the reverse order.
+
+    The loops begin together with the API server and wait for it themselves: that is half a second of a cold start.
+    One instance of each runs here, so none of them needs to win an election after a crash.
+    """
+    python = sys.executable
+    client = (f"--master={options.server}", f"--token-file={token_file}", "--leader-elect=false")
+    controllers = (python, "-m", "controllers", *client)
+    return (
+        Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options))),
+        Service("deployment-controller", (*controllers, "--controllers=deployment")),
+        Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
+        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset")),
+        Service("scheduler", (python, "-m", "controllers.scheduler", *client)),
+        Service("kubelet-sim", (python, "-m", "kubelet_sim", *client[:2], *_node_flags(options))),
+    )
+
+
+def _apiserver_flags(options: UpOptions) -> list[str]:
+    flags = [f"--port={options.port}", f"--data-dir={options.data_dir}", *options.apiserver_args]
+    if secures(options):
+        flags.append(f"--token-auth-file={component_tokens(options.data_dir)}")
+    return flags
+
+
+def _node_flags(options: UpOptions) -> list[str]:
+    return [
+        f"--nodes={options.nodes}",
+        f"--node-cpu={options.node_cpu}",
+        f"--node-memory={options.node_memory}",
+        f"--node-pods={options.node_pods}",
+    ]
+
+
+def secures(options: UpOptions) -> bool:
+    """Whether the API server will ask who is calling: then the stack's own processes need a token too."""
+    return any(argument.startswith("--token-auth-file") for argument in options.apiserver_args)
+
+
+def component_tokens(data_dir: Path) -> Path:
+    return data_dir / "components.csv"
+
+
+def write_component_token(data_dir: Path) -> Path:
+    """A fresh token for the stack's own processes, readable by this user only; returns the file that holds it."""
+    token = secrets.token_urlsafe(24)
+    token_file = data_dir / "components.token"
+    _write_private(token_file, token)
+    _write_private(component_tokens(data_dir), f'{token},kubeloop,kubeloop,"system:masters"\n')
+    return token_file
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(text)

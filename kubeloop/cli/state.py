@@ -1,0 +1,86 @@
+"""stack.json in the data directory: what `kubeloop status` and `kubeloop down` know of a running stack.
+
+The supervisor writes it whenever something changes, always as a whole (rename), so readers never see half of it.
+A process is told from a later one with the same pid by the time it started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+FILE = "stack.json"
+
+STARTING, RUNNING, RESTARTING, STOPPED = "starting", "running", "restarting", "stopped"
+
+
+@dataclass(slots=True)
+class ProcessState:
+    """One service as the supervisor sees it; pid 0 means that it does not run."""
+
+    name: str
+    pid: int = 0
+    state: str = STOPPED
+    restarts: int = 0
+    started: str = ""  # the process's start time as the operating system tells it
+
+
+@dataclass(slots=True)
+class StackState:
+    """A stack: where it listens, who supervises it, what runs."""
+
+    server: str
+    supervisor: ProcessState
+    ready: bool = False
+    kubeconfig: str = ""
+    processes: list[ProcessState] = field(default_factory=list)
+
+    def save(self, data_dir: Path) -> None:
+        temporary = data_dir / f"{FILE}.new"
+        temporary.write_text(json.dumps(asdict(self), indent=2))
+        temporary.replace(data_dir / FILE)
+
+    @classmethod
+    def load(cls, data_dir: Path) -> StackState | None:
+        """The stack last seen in a data directory, or None where there was none."""
+        try:
+            saved: dict[str, Any] = json.loads((data_dir / FILE).read_text())
+        except (OSError, ValueError):
+            return None
+        supervisor = ProcessState(**saved.pop("supervisor"))
+        processes = [ProcessState(**process) for process in saved.pop("processes")]
+        return cls(supervisor=supervisor, processes=processes, **saved)
+
+    @property
+    def is_supervised(self) -> bool:
+        return is_alive(self.supervisor)
+
+
+def is_alive(process: ProcessState) -> bool:
+    """Whether this very process still runs, and not another that got its pid."""
+    return process.pid > 0 and bool(process.started) and start_time(process.pid) == process.started
+
+
+def start_time(pid: int) -> str:
+    """When a process started, in whatever form the system has it; "" where it does not run."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return _start_time_from_ps(pid) if not Path("/proc/self").exists() else ""
+    return "" if fields[0] == "Z" else fields[19]
+
+
+def _start_time_from_ps(pid: int) -> str:
+    """The same where there is no /proc."""
+    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state, _, started = shown.stdout.strip().partition(" ")
+    return "" if state.startswith("Z") else started.strip()
+
+
+def own_state(name: str) -> ProcessState:
+    pid = os.getpid()
+    return ProcessState(name, pid, RUNNING, started=start_time(pid))
