@@ -1,8 +1,8 @@
 """root-ca-certificate-publisher-controller: the config map kube-root-ca.crt in every active namespace.
 
 Pods verify the API server by it: it is part of every pod's token volume, which waits for it. The bundle is the file of
---root-ca-file; without one (a server on plain HTTP has no certificate) it is a placeholder whose key nobody has, so that
-volumes need not wait for ever. pkg/controller/certificates/rootcacertpublisher, v1.36.
+--root-ca-file. Without one (a server on plain HTTP has no certificate) it is a placeholder whose key nobody has:
+volumes need not wait for ever then. pkg/controller/certificates/rootcacertpublisher, v1.36.
 """
 
 from __future__ import annotations

@@ -25,9 +25,8 @@ def plan(rollout: Rollout, new: SetState | None, old: Sequence[SetState]) -> lis
         return [] if only.replicas == rollout.replicas else [Scale(only.name, rollout.replicas)]
     if new is not None and _is_saturated(rollout, new):
         return [Scale(replica_set.name, 0) for replica_set in active(old)]
-    if rollout.is_rolling:
-        return _proportional(rollout, active([*old, *([new] if new else [])]))
-    return []
+    sets = active([*old, *([new] if new else [])])
+    return _proportional(rollout, sets) if sets and rollout.is_rolling else []
 
 
 def _only_active_or_newest(new: SetState | None, old: Sequence[SetState]) -> SetState | None:

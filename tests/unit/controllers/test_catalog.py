@@ -1,0 +1,36 @@
+"""Choosing among the control loops."""
+
+import pytest
+
+from controllers import catalog
+
+ALL = [loop.name for loop in catalog.LOOPS]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("*", ALL),
+        ("deployment", ["deployment-controller"]),
+        ("replicaset-controller,deployment", ["deployment-controller", "replicaset-controller"]),
+        ("*,-deployment", [name for name in ALL if name != "deployment-controller"]),
+        ("-deployment,deployment", []),
+        ("deployment,-deployment", ["deployment-controller"]),
+    ],
+)
+def test_the_flag_chooses(wanted: str, expected: list[str]) -> None:
+    """By name or alias, all, or all but some; the first word about a loop wins, the catalog's order is kept."""
+    assert expected == [loop.name for loop in catalog.select(wanted.split(","))]
+
+
+def test_a_loop_nobody_knows_is_refused() -> None:
+    """The message names the word and what there is."""
+    with pytest.raises(catalog.UnknownLoop, match=r"'-nonsense' is not in the list of known controllers .*deployment"):
+        catalog.select(["*", "-nonsense"])
+
+
+def test_names_are_told_apart() -> None:
+    """No two loops answer to the same word."""
+    words = [word for loop in catalog.LOOPS for word in {loop.name, loop.alias}]
+
+    assert sorted(set(words)) == sorted(words)
