@@ -80,6 +80,11 @@ class LeaderElector:
     def is_leader(self) -> bool:
         return self._holder() == self.identity
 
+    @property
+    def is_standing_by(self) -> bool:
+        """Somebody else leads, and we are ready to take over."""
+        return bool(self._holder()) and not self.is_leader
+
     async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the lease, then run `work` to its end while renewing; release on the way out.
 

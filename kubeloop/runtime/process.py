@@ -82,7 +82,10 @@ async def _run(component: str, arguments: argparse.Namespace, populate: Populate
             _on_signals(lambda: manager.stop() if manager.is_running else working.cancel())
             if metrics is not None:
                 server = HealthServer(
-                    arguments.bind_address, arguments.secure_port, lambda: manager.is_ready, metrics.registry
+                    arguments.bind_address,
+                    arguments.secure_port,
+                    lambda: manager.is_ready or (elector is not None and elector.is_standing_by),
+                    metrics.registry,
                 )
                 serving = tasks.create_task(server.run(), name="health")
                 working.add_done_callback(lambda _: serving.cancel())
