@@ -37,12 +37,14 @@ def plan(
     current: Callable[[Key], Stored | None],
     passing: Mapping[Key, int],
     head: int,
+    compacted: int,
 ) -> Batch:
     """Check each compare-and-swap in order, on the state the ones before it leave, and number those that hold.
 
     `passing` names the keys whose current version the log may forget once it is replaced, each with the revision its
     successor then links to. A version is passing if it was written with keep_history=False and selectors cannot tell
-    it from the version before it: so what any selector sees of the log is the same with and without it.
+    it from the version before it: so what any selector sees of the log is the same with and without it. Nothing up to
+    `compacted` is forgotten: compaction left one version of each key there, which the log goes on from.
     """
     batch = Batch(head)
     for write in writes:
@@ -57,7 +59,7 @@ def plan(
         change = Change(batch.head, stored.key if stored else key, stored, previous)
         batch.outcomes.append(change)
         batch.current[key] = stored
-        batch.records.append(Record(change, _link(batch, write, change, passing)))
+        batch.records.append(Record(change, _link(batch, write, change, passing, compacted)))
     return batch
 
 
@@ -83,7 +85,7 @@ def _stored(write: Write, previous: Stored | None, revision: int) -> Stored | No
     return Stored(previous.key, revision, value.body, labels, fields)
 
 
-def _link(batch: Batch, write: Write, change: Change, passing: Mapping[Key, int]) -> int | None:
+def _link(batch: Batch, write: Write, change: Change, passing: Mapping[Key, int], compacted: int) -> int | None:
     """Which version the new record links to, and what the log may forget now and later."""
     key, previous, current = change.key, change.previous, change.current
     before = batch.passing[key] if key in batch.passing else passing.get(key)
@@ -98,7 +100,7 @@ def _link(batch: Batch, write: Write, change: Change, passing: Mapping[Key, int]
         and current.fields is previous.fields
     )
     if is_passing:
-        if before is not None:
+        if before is not None and link > compacted:
             batch.forgotten.add(link)
             link = before
         batch.passing[key] = link

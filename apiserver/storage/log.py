@@ -12,8 +12,9 @@ what they wrote before each batch, under its lock.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 from apiserver.storage.batch import Batch, plan
 from apiserver.storage.executor import Executor, call
@@ -24,6 +25,7 @@ from apiserver.storage.window import Window
 # The tail follows at once and a list in pages takes seconds, so this reaches back far enough for both.
 _RECENT_CHANGES, _RECENT_BYTES = 10_000, 16 << 20
 
+T = TypeVar("T")
 _Pending = tuple[Write, "asyncio.Future[Change]"]
 
 
@@ -46,6 +48,7 @@ class RevisionLog:
         self._journal, self._executor = journal, executor
         self._max_pending, self._max_batch, self._compaction_step = max_pending, max_batch, compaction_step
         self._head = self._compacted = 0
+        self._compacting = 0  # how far compaction has been asked of the journal, ahead of _compacted
         self._current: dict[str, dict[Key, Stored]] = {}
         self._passing: dict[Key, int] = {}
         self._recent = Window(max_changes=_RECENT_CHANGES, max_bytes=_RECENT_BYTES)
@@ -71,6 +74,7 @@ class RevisionLog:
             self._executor.close()
             raise
         self._head, self._compacted = recovered.head, recovered.compacted
+        self._compacting = recovered.compacted
         self._recent = Window(recovered.head, max_changes=_RECENT_CHANGES, max_bytes=_RECENT_BYTES)
         self._current, self._passing = {}, {}
         for stored in recovered.current:
@@ -106,7 +110,7 @@ class RevisionLog:
     def _commit_pending(self) -> None:
         taken, self._pending = self._pending[: self._max_batch], self._pending[self._max_batch :]
         waiting = [(write, future) for write, future in taken if not future.done()]  # done: the caller gave up
-        batch = plan([write for write, _ in waiting], self._lookup, self._passing, self._head)
+        batch = plan([write for write, _ in waiting], self._lookup, self._passing, self._head, self._compacting)
         futures = [future for _, future in waiting]
         if not batch.records:
             self._finish(batch, futures)
@@ -209,7 +213,7 @@ class RevisionLog:
             self._waiting.append(waiter)
             await waiter
 
-    async def _read(self, work: Any) -> Any:
+    async def _read(self, work: Callable[[], T]) -> T:
         if not self._is_open:
             raise StorageUnavailable("the storage is closed")
         return await call(self._executor, work)
@@ -225,8 +229,13 @@ class RevisionLog:
         target = min(revision, self._head)
         while self._compacted < target:
             begin, end = self._compacted, min(self._compacted + self._compaction_step, target)
-            await self._read(lambda begin=begin, end=end: self._journal.compact(begin, end))
+            self._compacting = max(self._compacting, end)
+            await self._read(partial(self._journal.compact, begin, end))
+            # No await before this line: a reader that the journal answers from now on has to see it.
             self._compacted = max(self._compacted, end)
-            await asyncio.sleep(0)  # no delay: an inline executor would otherwise let nobody in
+            await self._let_writers_in()
         while await self._read(self._journal.trim):
-            await asyncio.sleep(0)
+            await self._let_writers_in()
+
+    async def _let_writers_in(self) -> None:
+        await asyncio.sleep(0)  # no delay, a turn of the loop: with an inline executor nothing else gives way

@@ -54,7 +54,7 @@ class MemoryJournal:
         passed = list(self._between(compacted, revision))
         self._drop(record.link for record in passed if record.link is not None)
         self._drop(record.change.revision for record in passed if record.change.current is None)
-        self._compacted = revision
+        self._compacted = max(self._compacted, revision)
 
     def trim(self) -> bool:
         return False

@@ -79,7 +79,8 @@ class SqlJournal:
                 links.setdefault(Key(resource, namespace, name), link)
             wanted = sorted(link for link in links.values() if link is not None)
             stored = {found.revision: found for found in _stored_at(connection, wanted)}
-        return {key: None if link is None else stored[link] for key, link in links.items()}
+        # A link to what compaction just took has no version; the log then refuses the revision.
+        return {key: None if link is None else stored.get(link) for key, link in links.items()}
 
     def compact(self, compacted: int, revision: int) -> None:
         passed = CHANGES.c.revision.between(compacted + 1, revision)
@@ -87,7 +88,8 @@ class SqlJournal:
         with self._transaction() as connection:
             connection.execute(delete(CHANGES).where(CHANGES.c.revision.in_(replaced)))
             connection.execute(delete(CHANGES).where(passed, CHANGES.c.body.is_(None)))
-            connection.execute(update(META).where(META.c.name == "compacted").values(value=revision))
+            forward = (META.c.name == "compacted", META.c.value < revision)  # steps of two compactions may mix
+            connection.execute(update(META).where(*forward).values(value=revision))
 
     def trim(self) -> bool:
         with self._errors_explained():
@@ -184,5 +186,5 @@ def _change(row: Any) -> Change:
         revision,
         key,
         None if body is None else _stored(key, revision, selectable, body),
-        None if link is None else _stored(key, link, previous_selectable, previous_body),
+        None if previous_body is None else _stored(key, link, previous_selectable, previous_body),
     )

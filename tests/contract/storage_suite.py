@@ -504,6 +504,31 @@ class StorageSuite:
 
         self.run(tmp_path, test)
 
+    def test_a_read_that_meets_compaction_is_right_or_refused(self, tmp_path: Path) -> None:
+        """Reads of the past that compaction overtakes raise Compacted; they never answer with a part of the truth."""
+
+        async def test(storage: Storage) -> None:
+            for i in range(300):
+                await storage.write(put(a_key(str(i % 10)), str(i)))
+            await storage.close()
+            await storage.start()
+            whole = {revision: list(await storage.range_at("pods", "", revision)) for revision in (50, 250)}
+            logged = list(await storage.changes_after(50, 1000))
+
+            compacting = [storage.compact(200), storage.compact(100)]
+            reading = [storage.range_at("pods", "", 50), storage.range_at("pods", "", 250)]
+            reading.append(storage.changes_after(50, 1000))
+            results = (await asyncio.gather(*compacting, *reading, return_exceptions=True))[2:]
+
+            for expected, result in zip((whole[50], whole[250], logged), results, strict=True):
+                assert isinstance(result, Compacted) or expected == list(result)
+            await storage.close()
+            await storage.start()
+            assert 200 == storage.compacted
+            assert logged[150:] == list(await storage.changes_after(200, 1000))
+
+        self.run(tmp_path, test)
+
     # Writes that leave no history
 
     def test_heartbeats_do_not_grow_the_log(self, tmp_path: Path) -> None:
@@ -571,5 +596,62 @@ class StorageSuite:
             logged = await storage.changes_after(15, 100)
 
             assert [(21, "web", "created", "19")] == steps(logged)
+
+        self.run(tmp_path, test)
+
+    def test_heartbeats_keep_the_version_at_the_compaction_point(self, tmp_path: Path) -> None:
+        """What compaction left of a key is not forgotten after it: the log goes on from there."""
+
+        async def test(storage: Storage) -> None:
+            await storage.write(Write(a_key(), 0, Value(a_value("created").body, {}, {})))
+            await storage.write(heartbeat(a_key(), "at the point"))
+            await asyncio.gather(storage.compact(2), *(storage.write(heartbeat(a_key(), str(i))) for i in range(3)))
+            await storage.write(heartbeat(a_key(), "newest"))
+            await storage.close()
+            await storage.start()
+
+            logged = await storage.changes_after(2, 100)
+
+            assert [(6, "web", "at the point", "newest")] == steps(logged)
+            assert ["at the point"] == [text_of(stored) for stored in await storage.range_at("pods", "", 2)]
+
+        self.run(tmp_path, test)
+
+    def test_the_log_leads_from_any_past_to_the_present(self, tmp_path: Path) -> None:
+        """After any writes, heartbeats, compactions and restarts: whoever replays the log finds what he expects.
+
+        From the objects at a revision on, every change replaces what is there, and the end is the present.
+        """
+
+        async def replayed(storage: Storage, since: int) -> dict[Key, Stored]:
+            state = {stored.key: stored for stored in await storage.range_at("pods", "", since)}
+            for change in await storage.changes_after(since, 10_000):
+                assert state.get(change.key) == change.previous
+                if change.current is None:
+                    del state[change.key]
+                else:
+                    state[change.key] = change.current
+            return state
+
+        async def test(storage: Storage) -> None:
+            rng = random.Random(11)
+            for _ in range(40):
+                writes = []
+                for _ in range(rng.randrange(1, 12)):
+                    key, labels = a_key(str(rng.randrange(5))), {"on": rng.choice("ab")} if rng.random() < 0.1 else {}
+                    write = [heartbeat, heartbeat, heartbeat, put][rng.randrange(4)](key, str(rng.random()), **labels)
+                    writes.append(storage.write(delete(key) if rng.random() < 0.05 else write))
+                if rng.random() < 0.3:
+                    writes.append(storage.compact(storage.head - rng.randrange(10)))
+                await asyncio.gather(*writes, return_exceptions=True)
+                if rng.random() < 0.2:
+                    await storage.close()
+                    await storage.start()
+
+            await storage.close()
+            await storage.start()
+            present = {stored.key: stored for stored in (await storage.snapshot())[1]}
+            for since in range(storage.compacted, storage.head + 1):
+                assert present == await replayed(storage, since)
 
         self.run(tmp_path, test)

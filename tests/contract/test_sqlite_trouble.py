@@ -248,6 +248,13 @@ def test_a_database_held_by_another_program_is_a_passing_refusal(
     opened(tmp_path, test)
 
 
+def rows_of(directory: Path) -> int:
+    database = sqlite3.connect(directory / "state.db")
+    (rows,) = database.execute("SELECT count(*) FROM changes").fetchone()
+    database.close()
+    return rows
+
+
 def test_heartbeats_leave_no_rows(tmp_path: Path) -> None:
     """A thousand renewals of ten Leases leave two rows each in the log."""
 
@@ -256,10 +263,22 @@ def test_heartbeats_leave_no_rows(tmp_path: Path) -> None:
             await asyncio.gather(*(storage.write(heartbeat(a_key(str(j)), str(i))) for j in range(10)))
         await storage.write(put(a_key("other"), "x"))
 
-        database = sqlite3.connect(tmp_path / "state.db")
-        (rows,) = database.execute("SELECT count(*) FROM changes").fetchone()
-        database.close()
+        assert 21 == rows_of(tmp_path)
 
-        assert 21 == rows
+    opened(tmp_path, test)
+
+
+def test_compaction_leaves_one_row_an_object(tmp_path: Path) -> None:
+    """Replaced versions go, and deleted objects go altogether."""
+
+    async def test(storage: SqliteStorage) -> None:
+        for i in range(30):
+            await asyncio.gather(*(storage.write(put(a_key(str(j)), str(i))) for j in range(10)))
+        for j in range(4):
+            await storage.write(delete(a_key(str(j))))
+
+        await storage.compact(storage.head)
+
+        assert 6 == rows_of(tmp_path)
 
     opened(tmp_path, test)

@@ -108,7 +108,8 @@ def test_progress_never_passes_what_was_not_taken() -> None:
         pending, unconcerned = watcher.revision, other.revision
         await watcher.next_batch()
         taken = watcher.revision
-        broadcast.publish([a_change(2), a_change(3)])
+        broadcast.publish([a_change(2)])
+        broadcast.publish([a_change(3)])
         cut_off = watcher.revision
 
         broadcast.publish([a_change(4)])

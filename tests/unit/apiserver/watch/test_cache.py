@@ -200,8 +200,10 @@ def test_a_watch_resumes_without_gaps(window_changes: int) -> None:
 
         while len(seen) < 14:
             seen += revisions(await watcher.next_batch())
+        await world.storage.write(put(a_key(), "last"))
 
         assert list(range(3, 17)) == seen
+        assert [17] == revisions(await watcher.next_batch())
 
     live(test, written=5, window_changes=window_changes)
 
