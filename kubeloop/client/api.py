@@ -31,8 +31,6 @@ APPLY = "application/apply-patch+yaml"
 
 # Longer than any admission webhook may take (30 s).
 REQUEST_TIMEOUT_SECONDS = 60.0
-# Names of some cluster roles hold characters that end a path; no name holds "/" or "%".
-_PATH_CHARACTERS = "/:@!$&'()*+,;=-._~"
 
 
 class Api:
@@ -66,7 +64,7 @@ class Api:
         await self._transport.aclose()
 
     async def get(self, resource: Resource, name: str, namespace: str = "", subresource: str = "") -> Object:
-        return await self.request("GET", resource.path(namespace, name, subresource))
+        return await self.request("GET", _path(resource, namespace, name, subresource))
 
     async def list(
         self,
@@ -87,7 +85,7 @@ class Api:
             "continue": continue_token,
             "resourceVersion": resource_version,
         }
-        page = await self.request("GET", resource.path(namespace), query=query)
+        page = await self.request("GET", _path(resource, namespace), query=query)
         kind, api_version = resource.kind, resource.api_version
         items = page.get("items") or []
         for item in items:
@@ -108,7 +106,7 @@ class Api:
         dry_run: bool = False,
     ) -> Object:
         """POST; `name` and `subresource` address what a subresource hangs on (a pod's binding)."""
-        path = resource.path(namespace or namespace_of(obj), name, subresource)
+        path = _path(resource, namespace or namespace_of(obj), name, subresource)
         return await self.request("POST", path, query=_write_options(field_manager, dry_run), body=obj)
 
     async def update(
@@ -121,7 +119,7 @@ class Api:
         dry_run: bool = False,
     ) -> Object:
         """PUT to where the object's own namespace and name say."""
-        path = resource.path(namespace_of(obj), name_of(obj), subresource)
+        path = _path(resource, namespace_of(obj), name_of(obj), subresource)
         return await self.request("PUT", path, query=_write_options(field_manager, dry_run), body=obj)
 
     async def patch(
@@ -140,7 +138,7 @@ class Api:
         query = _write_options(field_manager, dry_run)
         if force:
             query["force"] = "true"
-        path = resource.path(namespace, name, subresource)
+        path = _path(resource, namespace, name, subresource)
         return await self.request("PATCH", path, query=query, body=patch, content_type=patch_type)
 
     async def delete(
@@ -163,7 +161,7 @@ class Api:
         preconditions = {k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v}
         if preconditions:
             options["preconditions"] = preconditions
-        return await self.request("DELETE", resource.path(namespace, name), body=options)
+        return await self.request("DELETE", _path(resource, namespace, name), body=options)
 
     async def watch(
         self,
@@ -188,7 +186,7 @@ class Api:
             "timeoutSeconds": timeout_seconds,
             "allowWatchBookmarks": "true" if bookmarks else "",
         }
-        response = await self._send("GET", resource.path(namespace), query, None, "", is_stream=True)
+        response = await self._send("GET", _path(resource, namespace), query, None, "", is_stream=True)
         try:
             if response.status >= 400:
                 raise as_expired(from_status(response.status, await response.read()))
@@ -209,7 +207,10 @@ class Api:
         body: Any = None,
         content_type: str = "application/json",
     ) -> Any:
-        """Anything else: the decoded answer (JSON, or text where the server sent other than JSON)."""
+        """Anything else: the decoded answer (JSON, or text where the server sent other than JSON).
+
+        `path` is percent-encoded already and may carry a query of its own.
+        """
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 response = await self._send(method, path, query, body, content_type)
@@ -234,20 +235,24 @@ class Api:
         content_type: str,
         is_stream: bool = False,
     ) -> Response:
-        target = quote(path, _PATH_CHARACTERS)
         if query and (encoded := urlencode([(k, v) for k, v in query.items() if v])):
-            target = f"{target}?{encoded}"
+            path = f"{path}?{encoded}"
         headers, content = self._headers, b""
         if body is not None:
             content = body if isinstance(body, bytes) else orjson.dumps(body)
             headers = {**headers, "Content-Type": content_type}
-        return await self._transport.send(Request(method, target, headers, content, is_stream))
+        return await self._transport.send(Request(method, path, headers, content, is_stream))
 
 
 def _adapted(base_url: str, transport: Transport | httpx.AsyncBaseTransport | None) -> Transport:
     if transport is None:
         return Connections(base_url)
     return transport if hasattr(transport, "send") else HttpxTransport(base_url, transport)
+
+
+def _path(resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> str:
+    """Names of roles may hold characters that mean something in a URL; no name holds "/" or "%"."""
+    return quote(resource.path(namespace, name, subresource), "/:@!$&'()*+,;=")
 
 
 def _write_options(field_manager: str, dry_run: bool) -> dict[str, str]:

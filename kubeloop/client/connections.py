@@ -123,8 +123,8 @@ class Connections:
         if request.body or request.method != "GET":
             lines.append(f"Content-Length: {len(request.body)}")
         head = "\r\n".join(lines)
-        if not head.isascii() or head.count("\n") != len(lines) - 1:
-            raise ValueError(f"line ends or non-ASCII characters in a request: {lines[0]!r}")
+        if not head.isascii() or head.count("\n") != len(lines) - 1 or " " in request.target:
+            raise ValueError(f"spaces, line ends or non-ASCII characters in a request: {lines[0]!r}")
         return f"{head}\r\n\r\n".encode() + request.body
 
     def _now(self) -> float:

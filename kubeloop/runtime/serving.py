@@ -26,12 +26,14 @@ class HealthServer:
     ) -> None:
         self._address, self._port = address, port
         self._is_ready, self._registry = is_ready, registry
-        self.port = 0  # the one bound, once `run` has begun
+        self.port = 0  # the one bound, once `is_listening`
+        self.is_listening = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
         server = await asyncio.start_server(self._serve, self._address, self._port, limit=MAX_HEAD_BYTES)
         self.port = server.sockets[0].getsockname()[1]
+        self.is_listening.set()
         async with server:
             await server.serve_forever()
 

@@ -14,8 +14,7 @@ from kubeloop.runtime.serving import HealthServer
 async def ask(path: str, *, is_ready: bool = True, registry: CollectorRegistry | None = None) -> str:
     server = HealthServer("127.0.0.1", 0, lambda: is_ready, registry)
     running = asyncio.create_task(server.run())
-    while not server.port:
-        await asyncio.sleep(0)
+    await server.is_listening.wait()
     try:
         async with Api(f"http://127.0.0.1:{server.port}") as api:
             text: str = await api.request("GET", path)
