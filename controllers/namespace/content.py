@@ -36,24 +36,22 @@ class Content:
         self._api = api
 
     async def delete_all(self, served: Served, namespace: str, deleted_at: str, now: datetime) -> Remains:
-        """Delete all objects of a resource; refusals end up in the result, so that other resources go on."""
+        """Delete all objects of a resource; refusals end up in the result, so that other resources go on.
+
+        Most resources have no objects: those cost one list. Nothing new can appear in a terminating namespace.
+        """
         try:
-            grace = await self._grace_seconds(served, namespace)
-            wait = 0 if seconds_since(deleted_at, now) >= grace else grace
-            await self._delete(served, namespace)
+            found = await self._list(served, namespace)
+            if not found and served.supports("list"):
+                return Remains()
+            await self._delete(served, namespace, found)
             left = await self._list(served, namespace)
         except ApiError as error:
             return Remains(failure=str(error))
-        return _remains(served, namespace, left, wait)
+        grace = _grace_seconds(served, found)
+        return _remains(served, namespace, left, 0 if seconds_since(deleted_at, now) >= grace else grace)
 
-    async def _grace_seconds(self, served: Served, namespace: str) -> int:
-        """The longest grace period of a pod that still runs."""
-        if served.resource != PODS:
-            return 0
-        running = [pod for pod in await self._list(served, namespace) if not pods.is_terminal(pod)]
-        return max((pod["spec"].get("terminationGracePeriodSeconds") or 0 for pod in running), default=0)
-
-    async def _delete(self, served: Served, namespace: str) -> None:
+    async def _delete(self, served: Served, namespace: str, found: list[Object]) -> None:
         """As a collection, or one by one where the resource does not know that."""
         if served.supports("deletecollection"):
             options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
@@ -62,7 +60,7 @@ class Content:
                 return
             except (MethodNotAllowed, NotFound):
                 pass
-        for obj in await self._list(served, namespace):
+        for obj in found:
             try:
                 await self._api.delete(served.resource, name_of(obj), namespace, propagation_policy="Background")
             except (MethodNotAllowed, NotFound):
@@ -75,6 +73,14 @@ class Content:
             return list((await self._api.list(served.resource, namespace))["items"])
         except (MethodNotAllowed, NotFound):
             return []  # not served any more
+
+
+def _grace_seconds(served: Served, found: list[Object]) -> int:
+    """The longest grace period of a pod that still runs."""
+    if served.resource != PODS:
+        return 0
+    running = [pod for pod in found if not pods.is_terminal(pod)]
+    return max((pod["spec"].get("terminationGracePeriodSeconds") or 0 for pod in running), default=0)
 
 
 def _remains(served: Served, namespace: str, left: list[Object], wait: int) -> Remains:
