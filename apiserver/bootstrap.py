@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
 
 from apiserver.auth.authentication import MASTERS, User
-from apiserver.auth.bootstrap import BOOTSTRAP_OBJECTS
+from apiserver.auth.bootstrap.policy import OBJECTS
 from apiserver.registry.context import Context
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import Key
@@ -45,28 +45,32 @@ _KUBERNETES_SERVICE: Object = {
     },
 }
 
-# (group, version, plural, object), in the order in which they need each other.
-_OBJECTS: tuple[tuple[str, str, str, Object], ...] = (
-    *(("", "v1", "namespaces", {"metadata": {"name": name}}) for name in _NAMESPACES),
-    *(("scheduling.k8s.io", "v1", "priorityclasses", obj) for obj in _PRIORITY_CLASSES),
-    *(("rbac.authorization.k8s.io", "v1", plural, obj) for plural, obj in BOOTSTRAP_OBJECTS),
-    ("", "v1", "services", _KUBERNETES_SERVICE),
+_FIRST: tuple[tuple[str, str, Object], ...] = tuple(("", "Namespace", {"metadata": {"name": n}}) for n in _NAMESPACES)
+_THEN: tuple[tuple[str, str, Object], ...] = (
+    *(("scheduling.k8s.io", "PriorityClass", obj) for obj in _PRIORITY_CLASSES),
+    *(("rbac.authorization.k8s.io", obj["kind"], obj) for obj in OBJECTS),
+    ("", "Service", _KUBERNETES_SERVICE),
 )
 
 
 async def bootstrap(registry: Registry) -> None:
-    """Create what is missing."""
+    """Create what is missing: the namespaces first, then what may lie in them, all sharing a few commits."""
     await registry.machinery.cache.fresh()
-    for group, version, plural, obj in _OBJECTS:
-        await _ensure(registry, group, version, plural, deep_copy(obj))
+    for objects in (_FIRST, _THEN):
+        async with asyncio.TaskGroup() as tasks:
+            for group, kind, obj in objects:
+                tasks.create_task(_ensure(registry, group, kind, deep_copy(obj)))
+        await registry.machinery.cache.fresh()
 
 
-async def _ensure(registry: Registry, group: str, version: str, plural: str, obj: dict[str, Any]) -> None:
-    kind = registry.catalog.get(group, version, plural)
-    assert kind is not None, f"{plural} is in the catalog"
+async def _ensure(registry: Registry, group: str, kind_name: str, obj: Object) -> None:
+    kind = registry.catalog.by_kind(group, kind_name)
+    assert kind is not None, f"{kind_name} is in the catalog"
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "")
     if registry.machinery.cache.get(Key(kind.storage, namespace, metadata["name"])) is not None:
         return
+    obj.pop("kind", None)
+    obj.pop("apiVersion", None)
     kind.strategy.default(obj)
     await registry.store(kind).create(obj, Context(_SYSTEM, namespace))

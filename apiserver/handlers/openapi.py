@@ -34,7 +34,7 @@ def _served(kind: Kind) -> ServedKind:
         is_namespaced=resource.namespaced,
         verbs=kind.verbs,
         subresources=tuple(
-            ServedSubresource(s.name, s.group or resource.group, s.version or resource.version, s.kind, s.verbs)
+            ServedSubresource(s.name, s.kind, s.verbs, s.group or resource.group, s.version or resource.version)
             for s in kind.subresources
         ),
     )

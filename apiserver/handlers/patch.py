@@ -12,7 +12,7 @@ from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import encode_object, write
 from apiserver.handlers.response import Response
 from apiserver.handlers.update import SCALE
-from apiserver.patch import json_patch, merge_patch, strategic_merge
+from apiserver.patch import json_patch, merge_patch, restoring, strategic_merge
 from apiserver.patch.values import go_text
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import WriteOptions
@@ -55,7 +55,13 @@ def _reader(call: Call) -> tuple[Apply, str]:
     if media_type == MERGE_PATCH:
         return lambda document: merge_patch.apply(document, sent), ""
     node = call.decoder.node(_patched_type(call))
-    return lambda document: strategic_merge.apply(document, sent, node), go_text(sent)
+
+    def apply(document: Object) -> Any:
+        patched = strategic_merge.apply(document, sent, node)
+        restoring.check(patched, sent, node)
+        return patched
+
+    return apply, go_text(sent)
 
 
 def _patched_type(call: Call) -> tuple[str, str, str]:
