@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -57,6 +58,7 @@ def _host(scope: Scope) -> str:
     return ""
 
 
+@lru_cache(256)
 def _is_local(host: str) -> bool:
     """Whether the client meant this machine. A web page that rebinds its own name to 127.0.0.1 did not."""
     if host in ("", "localhost") or host.endswith(".localhost"):

@@ -82,6 +82,7 @@ class Catalog:
     """All served kinds, found by group, version and plural."""
 
     _kinds: dict[tuple[str, str, str], Kind] = field(default_factory=dict)
+    _groups: dict[str, list[str]] = field(default_factory=dict)  # of _kinds; asked for on every request
 
     @classmethod
     def of(cls, kinds: Iterable[Kind]) -> Catalog:
@@ -92,9 +93,11 @@ class Catalog:
 
     def add(self, kind: Kind) -> None:
         self._kinds[(kind.group, kind.resource.version, kind.plural)] = kind
+        self._groups = self._count_groups()
 
     def remove(self, kind: Kind) -> None:
         self._kinds.pop((kind.group, kind.resource.version, kind.plural), None)
+        self._groups = self._count_groups()
 
     def get(self, group: str, version: str, plural: str) -> Kind | None:
         return self._kinds.get((group, version, plural))
@@ -107,7 +110,10 @@ class Catalog:
         return iter(self._kinds.values())
 
     def groups(self) -> dict[str, list[str]]:
-        """group -> versions, in the order they were added (the first is preferred)."""
+        """group -> versions, in the order they were added (the first is preferred). Not to be changed."""
+        return self._groups
+
+    def _count_groups(self) -> dict[str, list[str]]:
         groups: dict[str, list[str]] = {}
         for group, version, _ in self._kinds:
             versions = groups.setdefault(group, [])
