@@ -22,11 +22,11 @@ class Backoff:
         self._max_seconds = max_seconds
 
     def ends(self, queued: QueuedPod) -> float:
-        """0 for a pod that never failed. Worked out once an attempt, so that its place in the queue stays."""
+        """Long ago for a pod that never failed. Worked out once an attempt, so that its place in the queue stays."""
         failures = queued.consecutive_errors or queued.unschedulable_count
         if failures == 0:
-            return 0.0
-        if not queued.backoff_until:
+            return -math.inf
+        if queued.backoff_until is None:
             seconds = min(self._initial_seconds * 2 ** min(failures - 1, 32), self._max_seconds)
             queued.backoff_until = math.floor(queued.timestamp + seconds)
         return queued.backoff_until

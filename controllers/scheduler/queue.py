@@ -174,7 +174,7 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp = self._clock.monotonic()
-        queued.backoff_until = 0.0
+        queued.backoff_until = None
         strategy = self._worth_of_held_events(queued)
         self.done(queued.uid)
         if strategy is Strategy.SKIP:

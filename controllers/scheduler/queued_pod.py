@@ -16,7 +16,7 @@ class QueuedPod:
     attempts: int = 0
     unschedulable_count: int = 0  # attempts that found no node; they set the backoff
     consecutive_errors: int = 0  # attempts that failed with an error since the last that did not
-    backoff_until: float = 0.0  # 0: not worked out since the last attempt
+    backoff_until: float | None = None  # None: not worked out since the last attempt
     initial_attempt: float | None = None
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
