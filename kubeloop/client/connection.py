@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(f"not an HTTP response: {error}")
             if self._transport is not None:
                 self._transport.abort()
@@ -113,6 +113,10 @@ class Connection(asyncio.Protocol):
         self._fail(repr(error) if error else "connection closed by the server")
 
     # --- the parser's side
+
+    def on_message_begin(self) -> None:
+        if self.is_complete:  # bytes nobody asked for: they must never pass for the next answer
+            self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
@@ -127,6 +131,8 @@ class Connection(asyncio.Protocol):
             self.status, self.has_head = status, True
 
     def on_body(self, body: bytes) -> None:
+        if self.is_complete:
+            return
         self._chunks.append(body)
         self._unread_bytes += len(body)
         if self._unread_bytes > MAX_UNREAD_BYTES and self._transport is not None and not self._is_paused:

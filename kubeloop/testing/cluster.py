@@ -82,7 +82,8 @@ class Cluster:
     def __init__(self, seed: int, processes: Mapping[str, Process], storage: Storage, tasks: asyncio.TaskGroup) -> None:
         self.clock = LoopClock()
         self.writes: list[Write] = []
-        self._seed, self._processes, self._storage, self._tasks = seed, dict(processes), storage, tasks
+        self.storage = storage
+        self._seed, self._processes, self._tasks = seed, dict(processes), tasks
         self._starts = 0
         self._running: dict[str, asyncio.Task[None]] = {}
         self._transports: dict[str, InProcessTransport] = {}
@@ -93,7 +94,7 @@ class Cluster:
     async def start_server(self) -> None:
         """A new API server over the cluster's storage; clients connect to it from now on."""
         self._starts += 1
-        self.server = ApiServer(self._storage, self.clock, random.Random(f"{self._seed} server {self._starts}"))
+        self.server = ApiServer(self.storage, self.clock, random.Random(f"{self._seed} server {self._starts}"))
         is_up = asyncio.Event()
         self._server_task = self._tasks.create_task(self._serve(is_up), name="apiserver")
         await is_up.wait()

@@ -141,6 +141,19 @@ def test_a_response_that_was_left_early_costs_its_connection() -> None:
     assert 2 == script.accepted
 
 
+def test_an_answer_nobody_asked_for_is_never_used() -> None:
+    """A second response on one request spoils the connection; the next request gets its own answer."""
+    script = Script([OK + OK.replace(b"{}", b"[]")], [OK])
+
+    async def use(pool: Connections) -> None:
+        assert b"{}" == await fetch(pool)
+        assert b"{}" == await fetch(pool)
+
+    with_server(script, use)
+
+    assert 2 == script.accepted
+
+
 def test_requests_are_bounded_and_watches_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """With all slots taken a request waits for one to be given back; a watch neither takes a slot nor waits for one."""
     monkeypatch.setattr(connections, "MAX_REQUESTS_UNDER_WAY", 1)
