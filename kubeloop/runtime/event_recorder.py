@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.errors import ApiError, NotFound, ServiceUnavailable, Timeout, TooManyRequests
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
 from kubeloop.apimachinery.resource import EVENTS
 from kubeloop.client.api import STRATEGIC, Api
-from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.event_correlator import Correlated, EventCorrelator, new_event
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ log = structlog.get_logger(__name__)
 MAX_WAITING_EVENTS = 1000
 _MAX_TRIES = 12
 _RETRY_SECONDS = 10.0
+_TRIED_AGAIN = (TooManyRequests.code, ServiceUnavailable.code, Timeout.code)  # ConnectionFailed is a 503
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -87,13 +87,13 @@ class EventRecorder:
             try:
                 self._correlator.written(correlated, await self._write(correlated))
                 return
-            except ConnectionFailed:
-                await self._clock.sleep(_RETRY_SECONDS * (self._rng.random() if attempt == 0 else 1))
             except ApiError as error:
-                # The namespace is terminating, or the event is malformed: another try would say the same.
-                log.debug("event refused", error=error.message, reason=event["reason"])
-                self._dropped(event, "refused")
-                return
+                if error.code not in _TRIED_AGAIN:
+                    # The namespace is terminating, or the event is malformed: another try would say the same.
+                    log.debug("event refused", error=error.message, reason=event["reason"])
+                    self._dropped(event, "refused")
+                    return
+                await self._clock.sleep(_RETRY_SECONDS * (self._rng.random() if attempt == 0 else 1))
         self._dropped(event, "unreachable")
 
     async def _write(self, correlated: Correlated) -> Object:

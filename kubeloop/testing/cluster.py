@@ -24,6 +24,7 @@ from apiserver.storage.interface import Storage
 from apiserver.storage.memory import MemoryStorage
 from kubeloop.apimachinery import resource as resources
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import AlreadyExists
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
@@ -35,7 +36,7 @@ from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
 
 Found = TypeVar("Found")
 
-BASE_URL = "http://kubeloop.testing"
+BASE_URL = "http://localhost"
 # The process name under which the test's own writes are recorded.
 TEST = "test"
 _RESOURCES = {(r.api_version, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
@@ -85,6 +86,7 @@ class Cluster:
         self.storage = storage
         self._seed, self._processes, self._tasks = seed, dict(processes), tasks
         self._starts = 0
+        self._is_server_up = False
         self._running: dict[str, asyncio.Task[None]] = {}
         self._transports: dict[str, InProcessTransport] = {}
         self.api = Api(BASE_URL, _Recording(self, TEST))
@@ -98,11 +100,13 @@ class Cluster:
         is_up = asyncio.Event()
         self._server_task = self._tasks.create_task(self._serve(is_up), name="apiserver")
         await is_up.wait()
+        self._is_server_up = True
         for transport in self._transports.values():
             transport.refuse(False)
 
     async def stop_server(self) -> None:
         """As by SIGKILL: connections break, new ones are refused. What was acknowledged stays in the storage."""
+        self._is_server_up = False
         for transport in self._transports.values():
             transport.refuse(True)
             transport.cut()
@@ -141,9 +145,18 @@ class Cluster:
     def transport(self, process: str) -> InProcessTransport:
         if process not in self._transports:
             self._transports[process] = InProcessTransport(lambda *call: self.server.app(*call))
+            self._transports[process].refuse(not self._is_server_up)
         return self._transports[process]
 
     # --- what tests do with it
+
+    async def add_service_account(self, namespace: str) -> None:
+        """Pods cannot be created without one; `default` has it from the start, whether its loop runs or not."""
+        api = Api(BASE_URL, self.transport(TEST))  # not recorded: it belongs to the scenery
+        try:
+            await api.create(resources.SERVICE_ACCOUNTS, {"metadata": {"name": "default"}}, namespace)
+        except AlreadyExists:
+            return  # the storage was used before
 
     async def create(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
         return await self.api.create(resource or resource_of(obj), obj)
@@ -201,18 +214,29 @@ def run_cluster(
     storage: Storage | None = None,
     limit_seconds: float = DAY_SECONDS,
 ) -> Found:
-    """Start a cluster on virtual time, run `check` in it, stop it. Any process that breaks fails the run."""
+    """Start a cluster on virtual time, run `check` in it, stop it; what `check` raises comes out as it is.
+
+    A process that breaks ends the run with an ExceptionGroup that holds its error.
+    """
 
     async def main() -> Found:
         async with asyncio.TaskGroup() as tasks:
             cluster = Cluster(seed, processes or {}, storage or MemoryStorage(), tasks)
             try:
                 await cluster.start_server()
+                await cluster.add_service_account("default")
                 for name in processes or {}:
                     cluster.start(name)
-                return await check(cluster)
+                outcome = await check(cluster)
+            except Exception as error:
+                failure: Exception | None = error
+            else:
+                failure = None
             finally:
                 await cluster.aclose()
+        if failure is not None:
+            raise failure
+        return outcome
 
     return run(main(), seed, limit_seconds)
 

@@ -46,7 +46,7 @@ class InProcessTransport(httpx.AsyncBaseTransport):
 
     async def send(self, request: Request) -> Response:
         headers = [(name.lower().encode(), value.encode()) for name, value in request.headers.items()]
-        headers.append((b"host", b"kubeloop.testing"))
+        headers.append((b"host", b"localhost"))
         if request.body:
             headers.append((b"content-length", str(len(request.body)).encode()))
         try:
