@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from controllers.scheduler import interface
 from controllers.scheduler.diagnosis import Diagnosis
 from controllers.scheduler.hints import ProfileHints
-from controllers.scheduler.interface import CycleState, Nomination, Plugin
+from controllers.scheduler.interface import CycleState, FilterFunction, Nomination, Plugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable
 
 MAX_PERMIT_SECONDS = 15 * 60.0
-FilterFunction = Callable[[CycleState, PodInfo, NodeInfo], Status | None]
 P = TypeVar("P", bound=Plugin)
 
 
@@ -78,6 +77,7 @@ class Framework:
                 narrowed_by.append(plugin.NAME)
                 names = answer if names is None else names & answer
                 if not names:
+                    diagnosis.unschedulable_plugins.update(narrowed_by)
                     return names, _nobody_left(narrowed_by)
             elif answer.code is Code.SKIP:
                 state.skip_filters.add(plugin.NAME)
@@ -90,9 +90,12 @@ class Framework:
         diagnosis.unschedulable_plugins.update(narrowed_by)
         return names, refusal
 
-    def filters(self, state: CycleState) -> list[tuple[str, FilterFunction]]:
+    def filters(self, state: CycleState) -> Sequence[tuple[str, FilterFunction]]:
         """The filters that this pod needs; the rest have said in PreFilter that they would pass every node."""
-        return [(plugin.NAME, plugin.filter) for plugin in self._filters if plugin.NAME not in state.skip_filters]
+        if state.filters is None:
+            skipped = state.skip_filters
+            state.filters = [(plugin.NAME, plugin.filter) for plugin in self._filters if plugin.NAME not in skipped]
+        return state.filters
 
     def filter_with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         """Whether the pod fits, with the pods that are promised this node and without them.

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from controllers.scheduler.queued_pod import QueuedPod
 
 MAX_NODE_SCORE = 100
+FilterFunction = Callable[["CycleState", PodInfo, NodeInfo], Status | None]
 
 
 class Lister(Protocol):
@@ -57,18 +58,19 @@ class CycleState(dict[str, Any]):
     A value that AddPod and RemovePod change has a `clone()`; the others are shared between clones.
     """
 
-    __slots__ = ("skip_filters", "skip_scores", "snapshot")
+    __slots__ = ("filters", "skip_filters", "skip_scores", "snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
         self.snapshot = snapshot
+        self.filters: Sequence[tuple[str, FilterFunction]] | None = None  # the framework's list of those not skipped
         self.skip_filters: set[str] = set()
         self.skip_scores: set[str] = set()
 
     def clone(self) -> CycleState:
         """For trying out other pods on a node."""
         copy = CycleState(self.snapshot)
-        copy.skip_filters, copy.skip_scores = self.skip_filters, self.skip_scores
+        copy.filters, copy.skip_filters, copy.skip_scores = self.filters, self.skip_filters, self.skip_scores
         for name, value in self.items():
             copy[name] = value.clone() if hasattr(value, "clone") else value
         return copy

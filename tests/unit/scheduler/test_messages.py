@@ -107,3 +107,13 @@ def test_preemption_policy_never() -> None:
 def test_no_nodes_at_all() -> None:
     """An empty cluster has its own words."""
     assert "no nodes available to schedule pods" == message(a_pod("p"))
+
+
+def test_terms_that_leave_no_node() -> None:
+    """Terms by name that exclude each other refuse the pod before any node is looked at."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("a", "b")]
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+
+    found = message(a_pod("p").spec(affinity={"nodeAffinity": terms}), *nodes("a", "b"))
+
+    assert found == "0/2 nodes are available: pod affinity terms conflict. not found"
