@@ -15,6 +15,7 @@ from apiserver.admission.plugins.default_toleration_seconds import DefaultTolera
 from apiserver.admission.plugins.limit_ranger import LimitRanger
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from apiserver.admission.plugins.pod_security import PodSecurity
 from apiserver.admission.plugins.pod_topology_labels import PodTopologyLabels
 from apiserver.admission.plugins.priority import Priority
 from apiserver.admission.plugins.rbac_escalation import RbacEscalation
@@ -45,6 +46,7 @@ PLUGINS: tuple[Callable[[Dependencies], Plugin], ...] = (
     lambda given: LimitRanger(given.reader),
     lambda given: ServiceAccount(given.reader, given.clock, given.rng),
     lambda given: TaintNodesByCondition(),
+    lambda given: PodSecurity(given.reader),
     lambda given: Priority(given.reader),
     lambda given: DefaultTolerationSeconds(),
     lambda given: DefaultStorageClass(given.reader),

@@ -1,0 +1,85 @@
+"""Which Pod Security level a namespace asks for: its labels `pod-security.kubernetes.io/<mode>` and `<mode>-version`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.field import FieldError
+
+PREFIX = "pod-security.kubernetes.io/"
+MODES = ("enforce", "audit", "warn")
+PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
+LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)  # from lax to strict
+LATEST = "latest"
+
+_version = re.compile(r"v1\.(0|[1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A level as some minor version of Kubernetes defines it; `minor` None is the latest."""
+
+    level: str = PRIVILEGED
+    minor: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.level}:{LATEST if self.minor is None else f'v1.{self.minor}'}"
+
+    @property
+    def is_privileged(self) -> bool:
+        return self.level == PRIVILEGED
+
+    def is_from(self, minor: int) -> bool:
+        """Whether the policy has what version 1.`minor` brought."""
+        return self.minor is None or self.minor >= minor
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What a namespace refuses, and what it warns of."""
+
+    enforce: Policy = Policy()
+    warn: Policy = Policy()
+
+
+def policies_of(labels: Mapping[str, str]) -> Policies:
+    """The policies of a namespace. A label nobody understands counts as the strictest level.
+
+    A namespace that enforces warns of the same, where it does not say otherwise.
+    """
+    enforce = _policy(labels, "enforce")
+    if PREFIX + "warn" in labels:
+        return Policies(enforce, _policy(labels, "warn"))
+    return Policies(enforce, enforce)
+
+
+def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
+    """What is wrong with the labels, for the refusal of the namespace."""
+    errors = []
+    for mode in MODES:
+        level, version = PREFIX + mode, f"{PREFIX}{mode}-version"
+        if level in labels and labels[level] not in LEVELS:
+            detail = f"must be one of {', '.join(LEVELS)}"
+            errors.append(field.invalid(field.key("metadata.labels", level), labels[level], detail))
+        if version in labels and not _is_version(labels[version]):
+            detail = 'must be "latest" or "v1.x"'
+            errors.append(field.invalid(field.key("metadata.labels", version), labels[version], detail))
+    return errors
+
+
+def is_stricter(new: Policy, old: Policy) -> bool:
+    """Whether a new level can refuse what the old one let in."""
+    return new != old and LEVELS.index(new.level) >= LEVELS.index(old.level) and not new.is_privileged
+
+
+def _policy(labels: Mapping[str, str], mode: str) -> Policy:
+    level = labels.get(PREFIX + mode, PRIVILEGED)
+    match = _version.fullmatch(labels.get(f"{PREFIX}{mode}-version", LATEST))
+    return Policy(level if level in LEVELS else RESTRICTED, int(match[1]) if match else None)
+
+
+def _is_version(text: str) -> bool:
+    return text == LATEST or _version.fullmatch(text) is not None
