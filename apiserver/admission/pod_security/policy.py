@@ -1,4 +1,4 @@
-"""Which Pod Security level a namespace asks for: its labels `pod-security.kubernetes.io/<mode>` and `<mode>-version`."""
+"""Which Pod Security level a namespace asks for: labels `pod-security.kubernetes.io/<mode>` and `<mode>-version`."""
 
 from __future__ import annotations
 
