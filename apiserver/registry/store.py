@@ -194,6 +194,7 @@ class ResourceStore:
             new = attributes.object or new
             self._keep_system_fields(new, old)
             rules.prepare(new, old)
+            self.strategy.stamp_update(new, old, self._machinery.clock.now())
             release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
             try:
                 self._check(new, self._update_errors(new, old, rules))

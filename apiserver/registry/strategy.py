@@ -66,6 +66,9 @@ class Strategy:
     def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
         return NO_ERRORS
 
+    def stamp_update(self, new: Object, old: Object, now: datetime) -> None:
+        """Note when something changed, where the kind keeps such times; runs after the endpoint's `prepare`."""
+
     def update_rules(self, subresource: str) -> UpdateRules:
         """The rules of an endpoint: "" is the main one. Kinds with further ones (finalize, resize …) add theirs."""
         return _StatusRules(self) if subresource == "status" else _MainRules(self)

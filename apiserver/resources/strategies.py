@@ -13,6 +13,10 @@ from apiserver.resources.apps.daemon_set import DAEMON_SET
 from apiserver.resources.apps.deployment import DEPLOYMENT
 from apiserver.resources.apps.replica_set import REPLICA_SET
 from apiserver.resources.apps.stateful_set import STATEFUL_SET
+from apiserver.resources.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
+from apiserver.resources.batch.cron_job import CRON_JOB
+from apiserver.resources.batch.job import JOB
+from apiserver.resources.coordination.lease import LEASE
 from apiserver.resources.core.config_map import CONFIG_MAP
 from apiserver.resources.core.limit_range import LIMIT_RANGE
 from apiserver.resources.core.namespace import NAMESPACE
@@ -24,9 +28,20 @@ from apiserver.resources.core.secret import SECRET
 from apiserver.resources.core.service_account import SERVICE_ACCOUNT
 from apiserver.resources.events.event import CORE_EVENT, EVENT
 from apiserver.resources.pods.pod import POD
+from apiserver.resources.policy.pod_disruption_budget import POD_DISRUPTION_BUDGET
+from apiserver.resources.rbac.binding import CLUSTER_ROLE_BINDING, ROLE_BINDING
+from apiserver.resources.rbac.role import CLUSTER_ROLE, ROLE
+from apiserver.resources.scheduling.priority_class import PRIORITY_CLASS
 from apiserver.resources.services.endpoint_slice import ENDPOINT_SLICE
 from apiserver.resources.services.endpoints import ENDPOINTS
 from apiserver.resources.services.service import SERVICE
+from apiserver.resources.storage.csi_driver import CSI_DRIVER
+from apiserver.resources.storage.csi_node import CSI_NODE
+from apiserver.resources.storage.csi_storage_capacity import CSI_STORAGE_CAPACITY
+from apiserver.resources.storage.persistent_volume import PERSISTENT_VOLUME
+from apiserver.resources.storage.persistent_volume_claim import PERSISTENT_VOLUME_CLAIM
+from apiserver.resources.storage.storage_class import STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS
+from apiserver.resources.storage.volume_attachment import VOLUME_ATTACHMENT
 
 STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("", "ConfigMap"): CONFIG_MAP,
@@ -35,6 +50,8 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("", "LimitRange"): LIMIT_RANGE,
     ("", "Namespace"): NAMESPACE,
     ("", "Node"): NODE,
+    ("", "PersistentVolume"): PERSISTENT_VOLUME,
+    ("", "PersistentVolumeClaim"): PERSISTENT_VOLUME_CLAIM,
     ("", "Pod"): POD,
     ("", "PodTemplate"): POD_TEMPLATE,
     ("", "ReplicationController"): REPLICATION_CONTROLLER,
@@ -47,6 +64,22 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("apps", "Deployment"): DEPLOYMENT,
     ("apps", "ReplicaSet"): REPLICA_SET,
     ("apps", "StatefulSet"): STATEFUL_SET,
+    ("coordination.k8s.io", "Lease"): LEASE,
+    ("autoscaling", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
+    ("batch", "CronJob"): CRON_JOB,
+    ("batch", "Job"): JOB,
     ("discovery.k8s.io", "EndpointSlice"): ENDPOINT_SLICE,
     ("events.k8s.io", "Event"): EVENT,
+    ("policy", "PodDisruptionBudget"): POD_DISRUPTION_BUDGET,
+    ("rbac.authorization.k8s.io", "ClusterRole"): CLUSTER_ROLE,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): CLUSTER_ROLE_BINDING,
+    ("rbac.authorization.k8s.io", "Role"): ROLE,
+    ("rbac.authorization.k8s.io", "RoleBinding"): ROLE_BINDING,
+    ("scheduling.k8s.io", "PriorityClass"): PRIORITY_CLASS,
+    ("storage.k8s.io", "CSIDriver"): CSI_DRIVER,
+    ("storage.k8s.io", "CSINode"): CSI_NODE,
+    ("storage.k8s.io", "CSIStorageCapacity"): CSI_STORAGE_CAPACITY,
+    ("storage.k8s.io", "StorageClass"): STORAGE_CLASS,
+    ("storage.k8s.io", "VolumeAttachment"): VOLUME_ATTACHMENT,
+    ("storage.k8s.io", "VolumeAttributesClass"): VOLUME_ATTRIBUTES_CLASS,
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from apiserver.resources.checks import Errors, check_immutable, check_one_of
 from apiserver.resources.filling import fill
 from apiserver.resources.kinds import PlainKind
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.meta import Object
 
 HIGHEST_OF_USERS = 1_000_000_000
@@ -15,8 +18,6 @@ PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 
 
 class PriorityClassStrategy(PlainKind):
-    returns_object_on_delete = True
-
     def default(self, obj: Object) -> None:
         fill(obj, {"preemptionPolicy": "PreemptLowerPriority"})
 
@@ -33,6 +34,13 @@ class PriorityClassStrategy(PlainKind):
             errors.append(field.forbidden("value", reason))
         if "preemptionPolicy" in obj:
             check_one_of(obj["preemptionPolicy"], PREEMPTION_POLICIES, "preemptionPolicy", errors)
+
+    def begin_deletion(self, obj: Object, now: datetime) -> Object | None:
+        """The system's own classes stay."""
+        if (name := obj["metadata"]["name"]) in SYSTEM_VALUES:
+            reason = "this is a system priority class and cannot be deleted"
+            raise Forbidden.of("priorityclasses", "scheduling.k8s.io", name, reason)
+        return None
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         if new.get("value", 0) != old.get("value", 0):

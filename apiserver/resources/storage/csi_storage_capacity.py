@@ -1,0 +1,44 @@
+"""CSIStorageCapacities: how much storage of a class a driver has left, and for which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_subdomain, check_label_selector
+from apiserver.resources.kinds import PlainKind
+from apiserver.resources.pods.warnings import OLD_NODE_LABELS
+from kubeloop.apimachinery import field, quantity, validation
+from kubeloop.apimachinery.meta import Object
+
+Json = Mapping[str, Any]
+
+
+class CSIStorageCapacityStrategy(PlainKind):
+    allow_unconditional_update = False
+
+    def check(self, obj: Object, errors: Errors) -> None:
+        check_label_selector(obj.get("nodeTopology"), "nodeTopology", errors)
+        check_dns_subdomain(obj.get("storageClassName", ""), "storageClassName", errors)
+        if "capacity" in obj and (capacity := quantity.parse(obj["capacity"])).sign < 0:
+            errors.append(field.invalid("capacity", str(capacity), validation.MUST_BE_NON_NEGATIVE))
+
+    def check_update(self, new: Object, old: Object, errors: Errors) -> None:
+        self.check(new, errors)
+        for name, unset in (("nodeTopology", None), ("storageClassName", "")):
+            if new.get(name, unset) != old.get(name, unset):
+                errors.append(field.invalid(name, new.get(name, unset), validation.IMMUTABLE))
+
+    def warnings(self, obj: Object) -> Sequence[str]:
+        topology, warnings = obj.get("nodeTopology") or NO_FIELDS, []
+        for i, expression in enumerate(topology.get("matchExpressions") or NO_ITEMS):
+            key = expression.get("key", "")
+            if key in OLD_NODE_LABELS:
+                warnings.append(f"nodeTopology.matchExpressions[{i}].key: {key} is {OLD_NODE_LABELS[key]}")
+        for label in topology.get("matchLabels") or NO_FIELDS:
+            if label in OLD_NODE_LABELS:
+                warnings.append(f"nodeTopology.matchLabels.{label}: {OLD_NODE_LABELS[label]}")
+        return warnings
+
+
+CSI_STORAGE_CAPACITY = CSIStorageCapacityStrategy()
