@@ -7,7 +7,6 @@ at the last moment must not be overlooked. pkg/controller/namespace/deletion, v1
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 import structlog
 
@@ -22,14 +21,16 @@ from kubeloop.apimachinery.resource import NAMESPACES, PODS
 from kubeloop.apimachinery.times import seconds_since
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
+from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
-from kubeloop.runtime.source import Watches
 
 log = structlog.get_logger(__name__)
 
 FINALIZER = "kubernetes"
+# Other API servers may not know yet that the namespace is terminating, and let something in (upstream waits 5 s).
+_DELAY_SECONDS = 2.0
 # Resources emptied at once: a namespace has some fifty kinds, most of them without objects.
 _AT_ONCE = 8
 
@@ -40,12 +41,14 @@ class ContentRemains(Conflict):
 
 def add_to(manager: Manager) -> None:
     namespaces = manager.informer(NAMESPACES)
-    reconciler = NamespaceReconciler(manager.api, manager.clock, namespaces)
-    manager.add(Controller("namespace", reconciler, [Watches(namespaces, _terminating)], workers=10))
+    controller = Controller("namespace", NamespaceReconciler(manager.api, manager.clock, namespaces), workers=10)
+    manager.add(controller)
 
+    def on_change(delta: Delta) -> None:
+        if delta.new is not None and is_being_deleted(delta.new):
+            controller.enqueue_after(key_of(delta.new), _DELAY_SECONDS)
 
-def _terminating(namespace: Object) -> Iterable[ObjectKey]:
-    return [key_of(namespace)] if is_being_deleted(namespace) else []
+    namespaces.add_handler(on_change)
 
 
 class NamespaceReconciler:
