@@ -158,3 +158,8 @@ def check_exactly_one(
 def go_struct(value: Mapping[str, Any], names: Mapping[str, str], empty: Mapping[str, Any] = NO_FIELDS) -> Any:
     """A value as Go prints an internal struct: every field under its Go name, unset ones as `empty` says, else null."""
     return {go_name: value.get(json_name, empty.get(json_name)) for json_name, go_name in names.items()}
+
+
+def go_map(value: Mapping[str, Any] | None) -> Any:
+    """A map as Go prints it: sorted by key, null where it is nil."""
+    return None if value is None else dict(sorted(value.items()))

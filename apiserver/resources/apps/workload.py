@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.checks import NO_FIELDS, Errors, check_label_selector, check_not_negative, check_with
+from apiserver.resources.checks import NO_FIELDS, Errors, check_label_selector, check_not_negative, check_with, go_map
 from apiserver.resources.kinds import SpecKind
 from apiserver.resources.pods.defaults import default_pod_template
 from apiserver.resources.pods.pod_template import check_pod_template, drop_disabled_fields
@@ -82,7 +82,7 @@ def check_labels_selected(selector: Json | None, template: Json, errors: Errors)
     labels = (template.get("metadata") or NO_FIELDS).get("labels")
     if not compiled.is_empty and not compiled.matches(labels or NO_FIELDS):
         reason = "`selector` does not match template `labels`"
-        errors.append(field.invalid(f"{TEMPLATE}.metadata.labels", labels, reason))
+        errors.append(field.invalid(f"{TEMPLATE}.metadata.labels", go_map(labels), reason))
 
 
 def check_runs_for_ever(template: Json, kind: str, errors: Errors) -> None:

@@ -11,7 +11,7 @@ from apiserver.resources.apps.workload import (
     check_counts,
     check_runs_for_ever,
 )
-from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative
+from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative, go_map
 from apiserver.resources.filling import fill
 from apiserver.resources.kinds import FieldMap, SpecKind
 from apiserver.resources.pods.defaults import default_pod_template
@@ -26,6 +26,10 @@ FIELDS = FieldMap({"status.replicas": ("status", "replicas")}, {"status.replicas
 
 class ReplicationControllerStrategy(SpecKind):
     orphans_by_default = True
+
+    def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
+        """A DNS subdomain, but its length is counted in bytes: this kind's names are checked declaratively."""
+        return [r.replace("253 characters", "253 bytes") for r in validation.dns_subdomain_errors(name, is_prefix)]
 
     def default(self, obj: Object) -> None:
         """The template's labels serve as selector and as labels of the controller, where these are not given."""
@@ -62,7 +66,7 @@ class ReplicationControllerStrategy(SpecKind):
         labels = (template.get("metadata") or NO_FIELDS).get("labels")
         if selector and not selectors.from_labels(selector).matches(labels or NO_FIELDS):
             reason = "`selector` does not match template `labels`"
-            errors.append(field.invalid(f"{TEMPLATE}.metadata.labels", labels, reason))
+            errors.append(field.invalid(f"{TEMPLATE}.metadata.labels", go_map(labels), reason))
         check_pod_template(template, TEMPLATE, errors)
         check_runs_for_ever(template, "ReplicationController", errors)
 

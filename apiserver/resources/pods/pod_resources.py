@@ -5,46 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from apiserver.resources.checks import NO_ITEMS, Errors
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.resource_lists import check_requirements
 from apiserver.resources.resource_names import (
-    POD_LEVEL_RESOURCES,
     check_pod_resource_name,
     is_huge_pages,
     may_be_overcommitted,
 )
 from kubeloop.apimachinery import field, quantity
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.quantity import Quantity
+from kubeloop.apimachinery.pod_resources import Quantities, add, is_pod_level, pod_limits, pod_requests, quantities
 
 Json = Mapping[str, Any]
-Amounts = dict[str, Quantity]
 
 COMPUTE = ("cpu", "memory")
 
 
-def sum_of_containers(spec: Json, kind: str) -> Amounts:
-    """What all containers together need at their most demanding moment; `kind` is `requests` or `limits`.
-
-    Sidecars add to everything that starts after them; other init containers run alone with the sidecars before them.
-    """
-    total: Amounts = {}
-    for container in spec.get("containers") or NO_ITEMS:
-        _add(total, _amounts(container, kind))
-    sidecars: Amounts = {}
-    peak: Amounts = {}
-    for container in spec.get("initContainers") or NO_ITEMS:
-        amounts = _amounts(container, kind)
-        if container.get("restartPolicy") == "Always":
-            _add(total, amounts)
-            _add(sidecars, amounts)
-            moment = sidecars
-        else:
-            moment = dict(amounts)
-            _add(moment, sidecars)
-        _raise_to(peak, moment)
-    _raise_to(total, peak)
-    return total
+def sum_of_containers(spec: Json, kind: str) -> Quantities:
+    """What all containers together need at their most demanding moment; `kind` is `requests` or `limits`."""
+    containers = {name: spec[name] for name in ("containers", "initContainers") if name in spec}
+    total = pod_requests if kind == "requests" else pod_limits
+    return total({"spec": containers})
 
 
 def default_pod_level_resources(spec: Object) -> None:
@@ -62,10 +43,10 @@ def default_pod_level_resources(spec: Object) -> None:
         return
     requests = resources.get("requests") or {}
     for name, amount in sum_of_containers(spec, "requests").items():
-        if name not in requests and _is_pod_level(name) and may_be_overcommitted(name):
+        if name not in requests and is_pod_level(name) and may_be_overcommitted(name):
             requests[name] = str(amount)
     for name, text in resources["limits"].items():
-        if name not in requests and _is_pod_level(name):
+        if name not in requests and is_pod_level(name):
             requests[name] = text
     if requests:
         resources["requests"] = requests
@@ -89,17 +70,17 @@ def qos_class(spec: Json) -> str:
         holders = (spec,)
     else:
         holders = (*(spec.get("containers") or NO_ITEMS), *(spec.get("initContainers") or NO_ITEMS))
-    requests: Amounts = {}
-    limits: Amounts = {}
+    requests: Quantities = {}
+    limits: Quantities = {}
     guaranteed = True
     for holder in holders:
         resources = holder.get("resources")
         if not resources:
             guaranteed = False
             continue
-        _add(requests, _positive_compute(resources.get("requests")))
+        requests = add(requests, _positive_compute(resources.get("requests")))
         limited = _positive_compute(resources.get("limits"))
-        _add(limits, limited)
+        limits = add(limits, limited)
         if len(limited) < len(COMPUTE):
             guaranteed = False
     if not requests and not limits:
@@ -118,35 +99,16 @@ def _check_containers_fit(spec: Json, resources: Json, path: str, errors: Errors
             reason = f"must be greater than or equal to aggregate container limits of {amount}"
             errors.append(field.invalid(f"{path}.limits[{name}]", limits[name], reason))
     for i, container in enumerate(spec.get("containers") or NO_ITEMS):
-        for name, amount in _amounts(container, "limits").items():
+        limited = quantities((container.get("resources") or NO_FIELDS).get("limits"))
+        for name, amount in limited.items():
             if name in limits and amount > quantity.parse(limits[name]):
                 reason = f"must be less than or equal to pod limits of {limits[name]}"
                 at = f"{path}.containers[{i}][{name}].limits"
                 errors.append(field.invalid(at, str(amount), reason))
 
 
-def _is_pod_level(name: str) -> bool:
-    return name in POD_LEVEL_RESOURCES or is_huge_pages(name)
-
-
-def _positive_compute(amounts: Json | None) -> Amounts:
+def _positive_compute(amounts: Json | None) -> Quantities:
     if not amounts:
         return {}
     parsed = {name: quantity.parse(amounts[name]) for name in COMPUTE if name in amounts}
     return {name: amount for name, amount in parsed.items() if amount.sign > 0}
-
-
-def _amounts(container: Json, kind: str) -> Amounts:
-    listed = (container.get("resources") or {}).get(kind) or {}
-    return {name: quantity.parse(text) for name, text in listed.items()}
-
-
-def _add(total: Amounts, amounts: Amounts) -> None:
-    for name, amount in amounts.items():
-        total[name] = total[name] + amount if name in total else amount
-
-
-def _raise_to(total: Amounts, amounts: Amounts) -> None:
-    for name, amount in amounts.items():
-        if name not in total or amount > total[name]:
-            total[name] = amount

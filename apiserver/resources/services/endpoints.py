@@ -23,8 +23,6 @@ from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
 
-DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-
 
 class EndpointsStrategy(PlainKind):
     allow_create_on_update = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from apiserver.registry.strategy import Reader
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import FieldMap, PlainKind, carry_over
@@ -18,6 +17,7 @@ from apiserver.resources.services.service_checks import (
     check_load_balancer_status,
     check_service,
 )
+from apiserver.storage.reader import Reader
 from kubeloop.apimachinery import addresses, validation
 from kubeloop.apimachinery.meta import Object
 
