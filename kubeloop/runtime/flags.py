@@ -10,8 +10,8 @@ _UNITS_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 
 _duration_part = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
-def parser(component: str, description: str = "") -> argparse.ArgumentParser:
-    """A process adds its own flags to what this returns."""
+def parser(component: str, description: str = "", elects: bool = True) -> argparse.ArgumentParser:
+    """A process adds its own flags to what this returns. `elects=False`: it has no leader and no flags about one."""
     parser = argparse.ArgumentParser(prog=component, description=description, allow_abbrev=False)
     api = parser.add_argument_group("API server")
     api.add_argument("--master", default="", help="address of the API server; overrides the kubeconfig's")
@@ -20,6 +20,19 @@ def parser(component: str, description: str = "") -> argparse.ArgumentParser:
     api.add_argument("--token-file", type=Path, help="file with the bearer token")
     api.add_argument("--kube-api-qps", type=float, default=0, help="accepted for compatibility; nothing is throttled")
     api.add_argument("--kube-api-burst", type=int, default=0, help="accepted for compatibility; nothing is throttled")
+    if elects:
+        _add_election(parser)
+    else:
+        parser.set_defaults(leader_elect=False)
+    logs = parser.add_argument_group("logs and health")
+    logs.add_argument("--logging-format", choices=["text", "json"], default="text")
+    logs.add_argument("-v", "--v", dest="verbosity", type=int, default=2, help="from 4 on, debug messages too")
+    logs.add_argument("--bind-address", default="127.0.0.1", help="where /healthz, /readyz and /metrics are served")
+    logs.add_argument("--secure-port", type=int, default=0, help="their port; 0 turns them off")
+    return parser
+
+
+def _add_election(parser: argparse.ArgumentParser) -> None:
     election = parser.add_argument_group("leader election")
     election.add_argument(
         "--leader-elect", type=boolean, nargs="?", const=True, default=True, metavar="BOOL", help="(default true)"
@@ -29,12 +42,6 @@ def parser(component: str, description: str = "") -> argparse.ArgumentParser:
         election.add_argument(
             f"--leader-elect-{name}", type=duration, default=duration(default), help=f"(default {default})"
         )
-    logs = parser.add_argument_group("logs and health")
-    logs.add_argument("--logging-format", choices=["text", "json"], default="text")
-    logs.add_argument("-v", "--v", dest="verbosity", type=int, default=2, help="from 4 on, debug messages too")
-    logs.add_argument("--bind-address", default="127.0.0.1", help="where /healthz, /readyz and /metrics are served")
-    logs.add_argument("--secure-port", type=int, default=0, help="their port; 0 turns them off")
-    return parser
 
 
 def token(arguments: argparse.Namespace) -> str:

@@ -1,0 +1,73 @@
+"""`python -m kubelet_sim`: a process that plays the nodes of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from kubelet_sim import simulator
+from kubelet_sim.settings import Settings
+from kubeloop.runtime import flags, process
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    settings = _settings(arguments)
+    return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings))
+
+
+def _parser() -> argparse.ArgumentParser:
+    default = Settings()
+    parser = flags.parser(
+        "kubelet-sim", "Plays nodes: registers them, keeps them alive, runs their pods.", elects=False
+    )
+    nodes = parser.add_argument_group("nodes")
+    nodes.add_argument("--nodes", type=int, default=default.nodes, help="how many (default %(default)s)")
+    nodes.add_argument("--node-name-prefix", default=default.node_name_prefix, help="(default %(default)s)")
+    nodes.add_argument("--node-cpu", default=default.node_cpu, help="CPUs of each (default %(default)s)")
+    nodes.add_argument("--node-memory", default=default.node_memory, help="memory of each (default %(default)s)")
+    nodes.add_argument("--node-pods", type=int, default=default.node_pods, help="pods on each (default %(default)s)")
+    nodes.add_argument(
+        "--node-ephemeral-storage",
+        default=default.node_ephemeral_storage,
+        help="local storage of each (default %(default)s)",
+    )
+    nodes.add_argument("--node-cidr", default=default.node_cidr, help="addresses of the nodes (default %(default)s)")
+    nodes.add_argument(
+        "--pod-cidr",
+        default=default.pod_cidr,
+        help="addresses of pods, for nodes that are assigned no podCIDR (default %(default)s)",
+    )
+    pods = parser.add_argument_group("pods")
+    pods.add_argument(
+        "--image-pull-seconds",
+        type=float,
+        default=default.image_pull_seconds,
+        help="the longest that a pod waits for its images (default %(default)s)",
+    )
+    pods.add_argument(
+        "--init-seconds",
+        type=float,
+        default=default.init_seconds,
+        help="how long an init container runs of which nothing else is known (default %(default)s)",
+    )
+    return parser
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    return Settings(
+        nodes=arguments.nodes,
+        node_name_prefix=arguments.node_name_prefix,
+        node_cpu=arguments.node_cpu,
+        node_memory=arguments.node_memory,
+        node_pods=arguments.node_pods,
+        node_ephemeral_storage=arguments.node_ephemeral_storage,
+        image_pull_seconds=arguments.image_pull_seconds,
+        init_seconds=arguments.init_seconds,
+        pod_cidr=arguments.pod_cidr,
+        node_cidr=arguments.node_cidr,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

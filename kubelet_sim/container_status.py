@@ -1,0 +1,113 @@
+"""The status of one container as a kubelet reports it (convertToAPIContainerStatuses, v1.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim import readiness
+from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Run, State
+from kubelet_sim.transitions import backoff_seconds, pull_error
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.times import format_time
+
+_UNKNOWN = {
+    "reason": "ContainerStatusUnknown",
+    "message": "The container could not be located when the pod was terminated",
+    "exitCode": 137,
+    "startedAt": None,
+    "finishedAt": None,
+}
+
+
+def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container, now: datetime) -> Object:
+    run = container.run
+    status: Object = {
+        "name": spec.name,
+        "state": _state(pod, runtime, spec, container),
+        "lastState": _last_state(container),
+        "ready": readiness.is_ready(spec, container, now),
+        "restartCount": container.restarts,
+        "image": run.image if run else spec.image,
+        "imageID": run.image if run else "",
+        "started": readiness.is_started(spec, container, now),
+    }
+    if run:
+        status |= {"containerID": run.id, **_resources(spec)}
+    mounts = [_mount(mount) for mount in spec.fields.get("volumeMounts") or ()]
+    return status | ({"volumeMounts": mounts} if mounts else {})
+
+
+def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
+    if container.state is State.RUNNING:
+        return {"running": {"startedAt": _time(container.run)}}
+    if container.state is State.EXITED and container.run:
+        return {"terminated": _terminated(container.run)}
+    if runtime.stopping_since and not runtime.is_running and _was_initialized(runtime, pod):
+        return {"terminated": _terminated(container.run) if container.run else dict(_UNKNOWN)}
+    return {"waiting": _waiting(pod, runtime, spec, container)}
+
+
+def _was_initialized(runtime: PodRuntime, pod: PodSpec) -> bool:
+    return not pod.has_init_containers or any(container.run for container in runtime.containers)
+
+
+def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
+    image = container.image or spec.image
+    if container.state is State.PULL_FAILED:
+        return {"reason": "ErrImagePull", "message": pull_error(image)}
+    if container.state is State.PULL_BACKOFF:
+        message = f'Back-off pulling image "{image}": ErrImagePull: {pull_error(image)}'
+        return {"reason": "ImagePullBackOff", "message": message}
+    if container.state is State.CONFIG_ERROR:
+        message = runtime.config_errors.get(spec.name, "")
+        return {"reason": "CreateContainerConfigError", **({"message": message} if message else {})}
+    if container.state is State.CRASH_BACKOFF:
+        delay = _spelled(backoff_seconds(container.crashes))
+        message = f"back-off {delay} restarting failed container={spec.name} pod={pod.title}"
+        return {"reason": "CrashLoopBackOff", "message": message}
+    return {"reason": "PodInitializing" if pod.has_init_containers else "ContainerCreating"}
+
+
+def _last_state(container: Container) -> Object:
+    """A run that is over and not the state itself."""
+    is_shown = container.state in (State.RUNNING, State.EXITED)
+    last = container.last_run if is_shown else container.run or container.last_run
+    return {"terminated": _terminated(last)} if last else {}
+
+
+def _terminated(run: Run) -> Object:
+    message = {"message": run.message} if run.message else {}
+    return {
+        "exitCode": run.exit_code,
+        "reason": run.reason,
+        **message,
+        "startedAt": _time(run),
+        "finishedAt": format_time(run.finished_at) if run.finished_at else None,
+        "containerID": run.id,
+    }
+
+
+def _time(run: Run | None) -> str | None:
+    return format_time(run.started_at) if run and run.started_at else None
+
+
+def _resources(spec: ContainerSpec) -> Object:
+    resources = spec.fields.get("resources") or {}
+    requests = resources.get("requests")
+    return {"resources": resources, **({"allocatedResources": requests} if requests else {})}
+
+
+def _mount(mount: Mapping[str, Any]) -> Object:
+    status = {"name": mount["name"], "mountPath": mount.get("mountPath") or ""}
+    if mount.get("readOnly"):
+        is_enabled = mount.get("recursiveReadOnly") in ("Enabled", "IfPossible")
+        status |= {"readOnly": True, "recursiveReadOnly": "Enabled" if is_enabled else "Disabled"}
+    return status
+
+
+def _spelled(seconds: float) -> str:
+    """Go's duration: 10s, 1m20s, 5m0s."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -1,0 +1,83 @@
+"""What a node makes of a pod at a moment: the next runtime state, the status to report, and when to look again.
+
+The pure heart of the simulation: `plan(pod, runtime, now)`. The reconciler in pods.py carries plans out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from kubelet_sim import readiness, transitions
+from kubelet_sim.phase import TERMINAL
+from kubelet_sim.pod_status import status_of
+from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+
+DEADLINE_EXCEEDED = Verdict("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`wake_at`: None while nothing is due. `is_removable`: the pod is being deleted and nothing of it runs."""
+
+    runtime: PodRuntime
+    status: Object
+    happenings: Sequence[Happening]
+    wake_at: datetime | None
+    is_removable: bool
+
+
+def plan(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime) -> Plan:
+    runtime, judged = _judge(pod, runtime, now)
+    runtime, ordered = _order_to_stop(pod, runtime, now)
+    runtime, happened = transitions.advance(pod, runtime, now)
+    is_over = not runtime.is_running
+    return Plan(
+        runtime=runtime,
+        status=status_of(obj, pod, runtime, now),
+        happenings=[*judged, *ordered, *happened],
+        wake_at=_wake_at(pod, runtime, now),
+        is_removable=is_over and pod.deletion_deadline is not None,
+    )
+
+
+def reject(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, verdict: Verdict, now: datetime) -> Plan:
+    """The node does not take the pod: none of its containers is ever started."""
+    rejected = replace(runtime, verdict=verdict, is_rejected=True, containers=())
+    return Plan(rejected, status_of(obj, pod, rejected, now), (), None, pod.deletion_deadline is not None)
+
+
+def _judge(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:
+    deadline = _deadline(pod, runtime)
+    if deadline is None or now < deadline or runtime.verdict or pod.phase in TERMINAL:
+        return runtime, ()
+    told = Happening("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
+    return replace(runtime, verdict=DEADLINE_EXCEEDED), (told,)
+
+
+def _order_to_stop(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:
+    """A pod is stopped when it is deleted, when the node ends it, and when its phase says that it is over."""
+    must_stop = pod.deletion_deadline is not None or runtime.verdict is not None or pod.phase in TERMINAL
+    if not must_stop or runtime.stopping_since is not None:
+        return runtime, ()
+    told = [
+        Happening("Normal", "Killing", f"Stopping container {spec.name}", spec)
+        for spec, container in zip(pod.containers, runtime.containers, strict=True)
+        if container.state is State.RUNNING
+    ]
+    return replace(runtime, stopping_since=now), told
+
+
+def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
+    moments = [transitions.next_due(pod, runtime, now), readiness.next_change(pod, runtime, now)]
+    if runtime.verdict is None and pod.phase not in TERMINAL:
+        moments.append(_deadline(pod, runtime))
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def _deadline(pod: PodSpec, runtime: PodRuntime) -> datetime | None:
+    if pod.deadline_seconds is None:
+        return None
+    return runtime.arrived_at + timedelta(seconds=pod.deadline_seconds)

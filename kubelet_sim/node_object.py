@@ -1,0 +1,151 @@
+"""What a node says of itself: its object at registration, and its status. Pure.
+
+Facts of pkg/kubelet/kubelet_node_status.go and nodestatus/setters.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim.addresses import node_address
+from kubelet_sim.settings import Settings
+from kubeloop.apimachinery import conditions
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, labels_of
+from kubeloop.apimachinery.times import format_time
+
+KUBELET_VERSION = "v1.36.0"
+KUBELET_PORT = 10250
+CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
+
+_ZONES = ("zone-a", "zone-b", "zone-c")
+_HEALTHY = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+# Labels that a kubelet sets anew at every start, as against those that it only proposes at registration.
+_OWN_LABELS = (
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+    "topology.kubernetes.io/zone",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIdentity:
+    name: str
+    index: int
+    zone: str
+    address: str
+
+
+def identities(settings: Settings) -> list[NodeIdentity]:
+    return [
+        NodeIdentity(f"{settings.node_name_prefix}{i}", i, _ZONES[i % len(_ZONES)], node_address(settings, i))
+        for i in range(settings.nodes)
+    ]
+
+
+def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> Object:
+    """The object that a node creates for itself where there is none."""
+    labels = dict.fromkeys(_OWN_LABELS, identity.name)
+    labels |= {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+    labels |= {"kubernetes.io/arch": "amd64", "beta.kubernetes.io/arch": "amd64"}
+    labels["topology.kubernetes.io/zone"] = identity.zone
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": identity.name, "labels": labels, "annotations": {CONTROLLER_ATTACHES: "true"}},
+        "spec": {},
+        "status": status(identity, settings, (), now),
+    }
+
+
+def missing_labels(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
+    """The merge patch that gives an existing node the labels every kubelet sets; others' labels and taints stay."""
+    wanted = registration(identity, settings, now)["metadata"]
+    labels = {key: value for key, value in wanted["labels"].items() if labels_of(node).get(key) != value}
+    annotations = {k: v for k, v in wanted["annotations"].items() if annotations_of(node).get(k) != v}
+    changed = {key: value for key, value in (("labels", labels), ("annotations", annotations)) if value}
+    return {"metadata": changed} if changed else None
+
+
+def status(identity: NodeIdentity, settings: Settings, current: conditions.Condition | Any, now: datetime) -> Object:
+    """`current`: the conditions there are; their times are kept while their statuses stay."""
+    resources = _resources(settings)
+    return {
+        "capacity": resources,
+        "allocatable": resources,
+        "conditions": [_condition(current, *healthy, now=now) for healthy in _HEALTHY],
+        "addresses": [
+            {"type": "InternalIP", "address": identity.address},
+            {"type": "Hostname", "address": identity.name},
+        ],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
+        "nodeInfo": _node_info(identity),
+    }
+
+
+def is_changed(node: ReadOnlyObject, wanted: Mapping[str, Any]) -> bool:
+    """Whether the status differs in more than its heartbeat times; what others added to it does not count."""
+    current = node.get("status") or {}
+    if any(not _contains(current.get(field), wanted[field]) for field in wanted if field != "conditions"):
+        return True
+    known = {condition["type"]: condition for condition in conditions.conditions_of(node)}
+    return any(
+        known.get(condition["type"], {}).get(field) != condition[field]
+        for condition in wanted["conditions"]
+        for field in ("status", "reason", "message")
+    )
+
+
+def _contains(current: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(current, Mapping) and all(_contains(current.get(k), v) for k, v in wanted.items())
+    return bool(current == wanted)
+
+
+def _condition(current: Any, type_: str, text: str, reason: str, message: str, *, now: datetime) -> Object:
+    before = conditions.get_condition(current, type_) or {}
+    since = before.get("lastTransitionTime") if before.get("status") == text else None
+    return {
+        "type": type_,
+        "status": text,
+        "lastHeartbeatTime": format_time(now),
+        "lastTransitionTime": since or format_time(now),
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _resources(settings: Settings) -> Object:
+    return {
+        "cpu": settings.node_cpu,
+        "ephemeral-storage": settings.node_ephemeral_storage,
+        "memory": settings.node_memory,
+        "pods": str(settings.node_pods),
+    }
+
+
+def _node_info(identity: NodeIdentity) -> Object:
+    """Ids that look like a machine's and are the same at every start."""
+    number = f"{identity.index:012x}"
+    return {
+        "machineID": f"{identity.index:032x}",
+        "systemUUID": f"00000000-0000-4000-8000-{number}",
+        "bootID": f"00000000-0000-4000-9000-{number}",
+        "kernelVersion": "6.12.0-kubeloop",
+        "osImage": "kubeloop simulated node",
+        "containerRuntimeVersion": "containerd://2.1.0",
+        "kubeletVersion": KUBELET_VERSION,
+        "kubeProxyVersion": "",
+        "operatingSystem": "linux",
+        "architecture": "amd64",
+    }

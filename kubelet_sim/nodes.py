@@ -1,0 +1,112 @@
+"""Registers the nodes and keeps their statuses fresh: one key a node, reconciled when it changes or its beat is due.
+
+A node that was deleted is not registered again before a restart, as with a real kubelet. Leases are in leases.py.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+from kubelet_sim import node_object
+from kubelet_sim.node_object import NodeIdentity
+from kubelet_sim.settings import Settings
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.conditions import conditions_of, is_true
+from kubeloop.apimachinery.errors import AlreadyExists, NotFound
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, uid_of
+from kubeloop.apimachinery.resource import NODES
+from kubeloop.apimachinery.times import parse_time
+from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.informer import Informer
+from kubeloop.runtime.event_recorder import EventRecorder
+from kubeloop.runtime.result import DONE, RequeueAfter, Result
+
+REPORT_SECONDS = 300.0  # nodeStatusReportFrequency: how often an unchanged status is written
+_REPORT_JITTER = 0.5  # upstream draws the first report from half to one and a half of it, too
+
+Recorders = Callable[[str], EventRecorder]  # of a node
+
+
+class NodeReconciler:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        rng: random.Random,
+        informer: Informer,
+        recorders: Recorders,
+        nodes: Mapping[str, NodeIdentity],
+        settings: Settings,
+    ) -> None:
+        self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
+        self._recorders, self._nodes, self._settings = recorders, nodes, settings
+        self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
+        self._is_cordoned: dict[str, bool] = {}
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        identity = self._nodes[key.name]
+        if key.name not in self._registered:
+            return await self._register(identity)
+        node = self._informer.get(key)
+        if node is None:
+            return DONE  # deleted, or not in the informer yet
+        await self._tell_cordoning(node)
+        return await self._report(identity, node)
+
+    async def _register(self, identity: NodeIdentity) -> Result:
+        wanted = node_object.registration(identity, self._settings, self._clock.now())
+        try:
+            node = await self._api.create(NODES, wanted)
+        except AlreadyExists:
+            node = await self._adopt(identity)
+        self._registered[identity.name] = uid_of(node)
+        self._is_cordoned[identity.name] = bool((node.get("spec") or {}).get("unschedulable"))
+        await self._tell(node, "Starting", "Starting kubelet.")
+        return self._next_report()
+
+    async def _adopt(self, identity: NodeIdentity) -> Object:
+        """Of a node that is there already its labels and its status are brought up to date."""
+        node = await self._api.get(NODES, identity.name)
+        patch = node_object.missing_labels(node, identity, self._settings, self._clock.now())
+        if patch is not None:
+            node = await self._api.patch(NODES, identity.name, patch)
+        await self._write(identity, node)
+        return node
+
+    async def _report(self, identity: NodeIdentity, node: ReadOnlyObject) -> Result:
+        now = self._clock.now()
+        wanted = node_object.status(identity, self._settings, conditions_of(node), now)
+        ready = next((c for c in conditions_of(node) if c["type"] == "Ready"), {})
+        beat = ready.get("lastHeartbeatTime")
+        is_due = not beat or (now - parse_time(beat)).total_seconds() >= REPORT_SECONDS * (1 - _REPORT_JITTER)
+        if is_due or node_object.is_changed(node, wanted):
+            await self._write(identity, node)
+        return self._next_report()
+
+    async def _write(self, identity: NodeIdentity, node: ReadOnlyObject) -> None:
+        wanted = node_object.status(identity, self._settings, conditions_of(node), self._clock.now())
+        patch = {"metadata": {"uid": uid_of(node)}, "status": wanted}
+        try:
+            await self._api.patch(NODES, identity.name, patch, patch_type=STRATEGIC, subresource="status")
+        except NotFound:
+            return
+        if not is_true(conditions_of(node), "Ready"):
+            await self._tell(node, "NodeReady", f"Node {identity.name} status is now: NodeReady")
+
+    async def _tell_cordoning(self, node: ReadOnlyObject) -> None:
+        name, is_cordoned = node["metadata"]["name"], bool((node.get("spec") or {}).get("unschedulable"))
+        if self._is_cordoned[name] != is_cordoned:
+            self._is_cordoned[name] = is_cordoned
+            reason = "NodeNotSchedulable" if is_cordoned else "NodeSchedulable"
+            await self._tell(node, reason, f"Node {name} status is now: {reason}")
+
+    async def _tell(self, node: ReadOnlyObject, reason: str, message: str) -> None:
+        """A kubelet's events name its node by name alone: they lie in the namespace default."""
+        name = node["metadata"]["name"]
+        about = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}
+        await self._recorders(name).event(about, "Normal", reason, message)
+
+    def _next_report(self) -> Result:
+        share = 1 - _REPORT_JITTER * self._rng.random()
+        return RequeueAfter(REPORT_SECONDS * share)

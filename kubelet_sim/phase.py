@@ -1,0 +1,70 @@
+"""The phase of a pod from the states of its containers: getPhase of pkg/kubelet/kubelet_pods.go (v1.36)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kubelet_sim import readiness, restarts
+from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, State
+
+TERMINAL = ("Succeeded", "Failed")
+
+
+def phase_of(pod: PodSpec, runtime: PodRuntime, now: datetime) -> str:
+    """A terminal phase, once the API has it, stays; so does the node's verdict."""
+    if pod.phase in TERMINAL:
+        return pod.phase
+    if runtime.verdict:
+        return "Failed"
+    pairs = list(zip(pod.containers, runtime.containers, strict=True))
+    if runtime.stopping_since and not runtime.is_running:
+        return _phase_when_stopped(pairs)
+    init = [(spec, container) for spec, container in pairs if spec.role is Role.INIT]
+    if any(_failed_for_good(pod, spec, container) for spec, container in init):
+        return "Failed"
+    if any(not _has_ended(container) for _, container in init) or _waits_for_sidecars(pairs, now):
+        return "Pending"
+    return _phase_of_regular(pod, pairs)
+
+
+def _phase_when_stopped(pairs: list[tuple[ContainerSpec, Container]]) -> str:
+    """What never ran, or nobody knows about, counts as failed."""
+    regular = [container for spec, container in pairs if spec.role is Role.REGULAR]
+    ended_well = all(_has_ended(container) and container.run and container.run.exit_code == 0 for container in regular)
+    return "Succeeded" if ended_well else "Failed"
+
+
+def _phase_of_regular(pod: PodSpec, pairs: list[tuple[ContainerSpec, Container]]) -> str:
+    regular = [(spec, container) for spec, container in pairs if spec.role is Role.REGULAR]
+    if any(container.state is not State.RUNNING and not _has_ended(container) for _, container in regular):
+        return "Pending"
+    if any(container.state is State.RUNNING for spec, container in pairs if spec.role is not Role.INIT):
+        return "Running"
+    if any(_may_restart(pod, spec, container) for spec, container in regular):
+        return "Running"
+    return "Succeeded" if all(c.run and c.run.exit_code == 0 for _, c in regular) else "Failed"
+
+
+def _waits_for_sidecars(pairs: list[tuple[ContainerSpec, Container]], now: datetime) -> bool:
+    if any(container.run for spec, container in pairs if spec.role is Role.REGULAR):
+        return False  # was initialized once
+    return any(
+        not readiness.is_started(spec, container, now)
+        for spec, container in pairs
+        if spec.role is Role.SIDECAR and not _has_ended(container)
+    )
+
+
+def _failed_for_good(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
+    run = container.run
+    failed = _has_ended(container) and run is not None and run.exit_code != 0
+    return failed and not _may_restart(pod, spec, container)
+
+
+def _may_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
+    return container.run is not None and restarts.is_restartable(pod, spec, container.run.exit_code)
+
+
+def _has_ended(container: Container) -> bool:
+    """It has run and does not run now: it is terminated, or waits to run again."""
+    return container.run is not None and container.state is not State.RUNNING

@@ -1,0 +1,109 @@
+"""The five conditions of a pod that are its kubelet's: pkg/kubelet/status/generate.go (v1.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim.phase import TERMINAL
+from kubelet_sim.state import PodRuntime, PodSpec, Role, State
+from kubeloop.apimachinery import conditions
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
+from kubeloop.apimachinery.times import format_time
+
+OWN_TYPES = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+
+Outcome = tuple[bool, str, str]  # status, reason, message
+_TRUE: Outcome = (True, "", "")
+
+
+def conditions_of(
+    obj: ReadOnlyObject,
+    pod: PodSpec,
+    runtime: PodRuntime,
+    phase: str,
+    statuses: Sequence[Mapping[str, Any]],
+    now: datetime,
+) -> list[Object]:
+    """In a kubelet's order; times are kept where the status is as it was."""
+    containers_ready = _containers_ready(pod, phase, statuses)
+    outcomes = (
+        (has_sandbox(runtime) and phase not in TERMINAL, "", ""),
+        _initialized(pod, runtime, phase, statuses),
+        containers_ready if not containers_ready[0] else _gates(obj),
+        containers_ready,
+        _TRUE,
+    )
+    current = conditions.conditions_of(obj)
+    return [
+        _condition(current, type_, outcome, generation_of(obj), now)
+        for type_, outcome in zip(OWN_TYPES, outcomes, strict=True)
+    ]
+
+
+def has_sandbox(runtime: PodRuntime) -> bool:
+    """The pod has its network: shown from when its first container got past pulling, to save a write."""
+    return any(
+        container.run or container.state not in (State.WAITING, State.PULLING) for container in runtime.containers
+    )
+
+
+def _condition(
+    current: Sequence[Mapping[str, Any]], type_: str, outcome: Outcome, generation: int, now: datetime
+) -> Object:
+    status, reason, message = outcome
+    before = conditions.get_condition(current, type_) or {}
+    text = "True" if status else "False"
+    since = before.get("lastTransitionTime") if before.get("status") == text else None
+    condition = {
+        "type": type_,
+        "observedGeneration": generation,
+        "status": text,
+        "lastProbeTime": before.get("lastProbeTime"),
+        "lastTransitionTime": since or format_time(now),
+    }
+    return condition | {key: value for key, value in (("reason", reason), ("message", message)) if value}
+
+
+def _containers_ready(pod: PodSpec, phase: str, statuses: Sequence[Mapping[str, Any]]) -> Outcome:
+    if phase in TERMINAL:
+        return False, "PodCompleted" if phase == "Succeeded" else "PodFailed", ""
+    unready = [
+        spec.name
+        for spec, status in zip(pod.containers, statuses, strict=True)
+        if spec.role is not Role.INIT and not status["ready"]
+    ]
+    if not unready:
+        return _TRUE
+    return False, "ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]"
+
+
+def _initialized(pod: PodSpec, runtime: PodRuntime, phase: str, statuses: Sequence[Mapping[str, Any]]) -> Outcome:
+    if phase == "Succeeded":
+        return True, "PodCompleted", ""
+    pairs = list(zip(pod.containers, runtime.containers, statuses, strict=True))
+    if any(container.run for spec, container, _ in pairs if spec.role is Role.REGULAR):
+        return _TRUE
+    incomplete = [
+        spec.name
+        for spec, _, status in pairs
+        if (spec.role is Role.INIT and not status["ready"]) or (spec.role is Role.SIDECAR and not status["started"])
+    ]
+    if not incomplete:
+        return _TRUE
+    return False, "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(incomplete)}]"
+
+
+def _gates(obj: ReadOnlyObject) -> Outcome:
+    """Conditions that others set and the pod waits for."""
+    current = conditions.conditions_of(obj)
+    problems = []
+    for gate in obj["spec"].get("readinessGates") or ():
+        wanted = gate["conditionType"]
+        found = conditions.get_condition(current, wanted)
+        if found is None:
+            problems.append(f'corresponding condition of pod readiness gate "{wanted}" does not exist.')
+        elif found.get("status") != "True":
+            problems.append(f'the status of pod readiness gate "{wanted}" is not "True", but {found.get("status")}')
+    return (False, "ReadinessGatesNotReady", ", ".join(problems)) if problems else _TRUE

@@ -1,0 +1,199 @@
+"""Runs the pods of all simulated nodes: one key a pod, level-triggered, woken by changes and by what falls due.
+
+What a node remembers of its pods lives here and can be made anew from their statuses. What comes next is decided in
+lifecycle.py; this module carries it out: events, one patch of the status where it differs, and the removal in the end.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from kubelet_sim import admission, lifecycle, pod_spec, recovery
+from kubelet_sim.addresses import PodAddresses
+from kubelet_sim.node_object import NodeIdentity
+from kubelet_sim.nodes import Recorders
+from kubelet_sim.phase import TERMINAL
+from kubelet_sim.settings import Settings
+from kubelet_sim.state import Happening, PodRuntime, PodSpec
+from kubelet_sim.status_patch import status_patch
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import NotFound
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, resource_version_of, uid_of
+from kubeloop.apimachinery.resource import PODS
+from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.store import Delta
+from kubeloop.runtime.result import DONE, RequeueAfter, Result
+
+
+class PodReconciler:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        rng: random.Random,
+        pods: Informer,
+        nodes: Informer,
+        recorders: Recorders,
+        identities: Mapping[str, NodeIdentity],
+        settings: Settings,
+    ) -> None:
+        self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
+        self._recorders, self._identities, self._settings = recorders, identities, settings
+        self._addresses = PodAddresses(settings)
+        self._ledger = admission.Ledger()
+        self._runtimes: dict[ObjectKey, PodRuntime] = {}
+        # The newest answer of each pod that the informer has not caught up with: no status is written twice.
+        self._answers: dict[ObjectKey, Object] = {}
+        self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
+        pods.add_handler(self._note)
+
+    def keys(self, pod: ReadOnlyObject) -> tuple[ObjectKey, ...]:
+        """The key to reconcile where the pod is on a node of this process."""
+        return (key_of(pod),) if _node_of(pod) in self._identities else ()
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        obj = self._newest(key)
+        if obj is None or not self.keys(obj):
+            return DONE
+        pod = pod_spec.read(obj, self._settings.init_seconds)
+        plan = self._plan(obj, pod)
+        self._runtimes[key] = plan.runtime
+        await self._tell(obj, plan.happenings)
+        await self._write_status(obj, plan.status)
+        if plan.is_removable:
+            await self._remove(pod)
+        return self._until(plan.wake_at)
+
+    # --- deciding
+
+    def _plan(self, obj: ReadOnlyObject, pod: PodSpec) -> lifecycle.Plan:
+        now = self._clock.now()
+        runtime = self._runtimes.get(pod.key)
+        if runtime is None or runtime.uid != pod.uid:
+            runtime = self._arrive(obj, pod, now)
+        if runtime.is_rejected and runtime.verdict:
+            return lifecycle.reject(obj, pod, runtime, runtime.verdict, now)
+        return lifecycle.plan(obj, pod, runtime, now)
+
+    def _arrive(self, obj: ReadOnlyObject, pod: PodSpec, now: datetime) -> PodRuntime:
+        """A pod seen for the first time: taken or rejected; one that was here before a restart is taken up again."""
+        node_name, identity = _node_of(obj), self._identities[_node_of(obj)]
+        pull_seconds = self._settings.image_pull_seconds * self._rng.random()
+        runtime = recovery.recover(obj, pod, identity.address, pull_seconds, now)
+        if pod.phase in TERMINAL:
+            return runtime
+        if not _was_admitted(obj):
+            node = self._nodes.get(ObjectKey("", node_name)) or {}
+            verdict = admission.objection(obj, node, self._ledger.used(node_name))
+            if verdict:
+                return replace(runtime, verdict=verdict, is_rejected=True)
+        self._ledger.add(node_name, obj, pod.uid)
+        return replace(runtime, ip=self._address(obj, runtime, identity))
+
+    def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
+        if obj["spec"].get("hostNetwork"):
+            return identity.address
+        if runtime.ip:
+            return runtime.ip
+        node = self._nodes.get(ObjectKey("", identity.name)) or {}
+        block = (node.get("spec") or {}).get("podCIDR") or self._addresses.block(identity.index)
+        return self._addresses.allocate(uid_of(obj), block)
+
+    def _until(self, wake_at: datetime | None) -> Result:
+        if wake_at is None:
+            return DONE
+        return RequeueAfter(max((wake_at - self._clock.now()).total_seconds(), 0.001))
+
+    # --- acting
+
+    async def _tell(self, obj: ReadOnlyObject, happenings: Sequence[Happening]) -> None:
+        if not happenings:
+            return
+        recorder = self._recorders(_node_of(obj))
+        for one in happenings:
+            await recorder.event(obj, one.event_type, one.reason, one.message, one.field_path)
+
+    async def _write_status(self, obj: ReadOnlyObject, status: Object) -> None:
+        patch = status_patch(obj, status)
+        if patch is None:
+            return
+        key = key_of(obj)
+        try:
+            answer = await self._api.patch(
+                PODS, key.name, patch, key.namespace, patch_type=STRATEGIC, subresource="status"
+            )
+        except NotFound:
+            return  # gone; the informer will say so
+        if key in self._runtimes:
+            self._answers[key] = answer
+
+    async def _remove(self, pod: PodSpec) -> None:
+        if pod.uid in self._removed:
+            return
+        self._removed.add(pod.uid)
+        try:
+            await self._api.delete(PODS, pod.key.name, pod.key.namespace, grace_period_seconds=0, uid=pod.uid)
+        except NotFound:
+            pass
+        except BaseException:
+            self._removed.discard(pod.uid)
+            raise
+
+    # --- remembering
+
+    def _note(self, delta: Delta) -> None:
+        """Before the reconcile of the same change: what is over frees its room, what was here keeps its own."""
+        obj = delta.obj
+        if not self.keys(obj):
+            return
+        if delta.new is None or _uid_changed(delta):
+            self._forget(delta.old or obj)
+        if delta.new is not None:
+            self._remember(delta.new)
+
+    def _remember(self, obj: Object) -> None:
+        key, status = key_of(obj), obj.get("status") or {}
+        answer = self._answers.get(key)
+        if answer is not None and _version(answer) <= _version(obj):
+            del self._answers[key]
+        if status.get("phase") in TERMINAL:
+            self._ledger.remove(uid_of(obj))
+        elif _was_admitted(obj):
+            self._ledger.add(_node_of(obj), obj, uid_of(obj))
+        if status.get("podIP") and not obj["spec"].get("hostNetwork"):
+            self._addresses.claim(uid_of(obj), status["podIP"])
+
+    def _forget(self, obj: Object) -> None:
+        key, uid = key_of(obj), uid_of(obj)
+        self._runtimes.pop(key, None)
+        self._answers.pop(key, None)
+        self._removed.discard(uid)
+        self._ledger.remove(uid)
+        self._addresses.release(uid)
+
+    def _newest(self, key: ObjectKey) -> Object | None:
+        obj, answer = self._pods.get(key), self._answers.get(key)
+        if obj is None or answer is None or uid_of(answer) != uid_of(obj):
+            return obj
+        return answer if _version(answer) > _version(obj) else obj
+
+
+def _node_of(pod: ReadOnlyObject) -> str:
+    return (pod.get("spec") or {}).get("nodeName") or ""
+
+
+def _was_admitted(pod: ReadOnlyObject) -> bool:
+    return bool((pod.get("status") or {}).get("startTime"))
+
+
+def _uid_changed(delta: Delta) -> bool:
+    return delta.old is not None and delta.new is not None and uid_of(delta.old) != uid_of(delta.new)
+
+
+def _version(obj: ReadOnlyObject) -> int:
+    """Resource versions of one resource are numbers that grow (KEP-5504)."""
+    return int(resource_version_of(obj) or 0)

@@ -1,0 +1,73 @@
+"""What a node remembers of a pod, made anew from its status: after a restart of this process nothing else is left.
+
+Containers that ran still run: the pods of a real node outlive its kubelet, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
+from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.times import parse_time
+
+
+def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float, now: datetime) -> PodRuntime:
+    """Of a pod that just arrived: all containers wait, and it has no address yet."""
+    status = obj.get("status") or {}
+    reported = {
+        (field == "containerStatuses", one["name"]): one
+        for field in ("initContainerStatuses", "containerStatuses")
+        for one in status.get(field) or ()
+    }
+    return PodRuntime(
+        uid=pod.uid,
+        arrived_at=_time(status.get("startTime")) or now,
+        containers=tuple(
+            _container(spec, reported.get((spec.role is Role.REGULAR, spec.name))) for spec in pod.containers
+        ),
+        pull_seconds=pull_seconds,
+        ip=status.get("podIP") or "",
+        host_ip=status.get("hostIP") or host_ip,
+    )
+
+
+def _container(spec: ContainerSpec, status: Mapping[str, Any] | None) -> Container:
+    """One that waited is as if it had just ended, or never begun: it backs off or pulls again."""
+    if status is None:
+        return Container(spec.name)
+    state, image = status.get("state") or {}, status.get("image") or ""
+    last = _ended_run((status.get("lastState") or {}).get("terminated"), image)
+    restarts = status.get("restartCount") or 0
+    if "running" in state:
+        started_at = _time(state["running"].get("startedAt"))
+        run = Run(status.get("containerID") or "", image, started_at)
+        return Container(spec.name, State.RUNNING, started_at, run, last, restarts, restarts)
+    if "terminated" in state:
+        return _exited(spec, _ended_run(state["terminated"], image), last, restarts)
+    return _exited(spec, last, None, restarts) if last else Container(spec.name, restarts=restarts)
+
+
+def _exited(spec: ContainerSpec, run: Run | None, last: Run | None, restarts: int) -> Container:
+    since = run.finished_at if run else None
+    return Container(spec.name, State.EXITED, since, run, last, restarts, restarts)
+
+
+def _ended_run(terminated: Mapping[str, Any] | None, image: str) -> Run | None:
+    if not terminated:
+        return None
+    return Run(
+        terminated.get("containerID") or "",
+        image,
+        _time(terminated.get("startedAt")),
+        _time(terminated.get("finishedAt")),
+        terminated.get("exitCode") or 0,
+        terminated.get("reason") or "",
+        terminated.get("message") or "",
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return parse_time(text) if text else None

@@ -1,0 +1,34 @@
+"""Whether a container that ended runs again: its own rules first, then its own policy, then the pod's.
+
+Semantics: ContainerShouldRestart in pkg/api/v1/pod (v1.36). An init container that ended well never runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubelet_sim.state import Container, ContainerSpec, PodSpec, Role
+
+
+def should_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
+    run = container.run
+    if run is None or run.finished_at is None:
+        return False
+    if spec.role is Role.INIT and run.exit_code == 0:
+        return False
+    return is_restartable(pod, spec, run.exit_code)
+
+
+def is_restartable(pod: PodSpec, spec: ContainerSpec, exit_code: int) -> bool:
+    own_policy = spec.fields.get("restartPolicy")
+    if own_policy and any(_matches(rule, exit_code) for rule in spec.fields.get("restartPolicyRules") or ()):
+        return True
+    policy = own_policy or pod.restart_policy
+    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+def _matches(rule: Mapping[str, Any], exit_code: int) -> bool:
+    codes = rule.get("exitCodes") or {}
+    is_listed = exit_code in (codes.get("values") or ())
+    return bool(codes) and is_listed == (codes.get("operator") == "In")

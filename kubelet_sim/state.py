@@ -1,0 +1,144 @@
+"""What a node's container runtime remembers of a pod, and the pod's spec as the simulation reads it.
+
+Plain frozen values: `transitions` makes the next from the last, `recovery` makes them anew from a pod's status,
+`pod_status` writes them down as a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from kubelet_sim.behaviour import Behaviour
+from kubeloop.apimachinery.meta import ObjectKey
+
+
+class State(StrEnum):
+    """Where a container stands. CRASH_BACKOFF and the PULL ones show as waiting, EXITED as terminated."""
+
+    WAITING = "waiting"
+    PULLING = "pulling"
+    PULL_FAILED = "pull failed"
+    PULL_BACKOFF = "pull backoff"
+    CONFIG_ERROR = "config error"
+    RUNNING = "running"
+    EXITED = "exited"
+    CRASH_BACKOFF = "crash backoff"
+
+
+class Role(StrEnum):
+    INIT = "init"
+    SIDECAR = "sidecar"
+    REGULAR = "regular"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """A container of the pod's spec; `fields` is its JSON."""
+
+    name: str
+    image: str
+    role: Role
+    fields: Mapping[str, Any]
+    behaviour: Behaviour
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """`containers`: init containers and sidecars first, each kind in the order of the spec."""
+
+    key: ObjectKey
+    uid: str
+    containers: tuple[ContainerSpec, ...]
+    restart_policy: str
+    grace_seconds: float
+    deadline_seconds: float | None = None
+    deletion_deadline: datetime | None = None  # the deletionTimestamp: when the last grace is over
+    deletion_grace_seconds: float = 0
+    phase: str = ""  # what the API says; a terminal one is never left again
+
+    @property
+    def title(self) -> str:
+        """As a kubelet names a pod in messages."""
+        return f"{self.key.name}_{self.key.namespace}({self.uid})"
+
+    @property
+    def has_init_containers(self) -> bool:
+        return self.containers[0].role is not Role.REGULAR
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a container; it is over when `finished_at` is set."""
+
+    id: str
+    image: str
+    started_at: datetime | None
+    finished_at: datetime | None = None
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """`run` is the current or latest run, `last_run` the one before; `crashes` counts restarts not yet forgiven."""
+
+    name: str
+    state: State = State.WAITING
+    since: datetime | None = None
+    run: Run | None = None
+    last_run: Run | None = None
+    restarts: int = 0
+    crashes: int = 0
+    pull_failures: int = 0
+    image: str = ""  # the image being pulled
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why the node ended the pod as Failed."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodRuntime:
+    """`containers` are in the order of `PodSpec.containers`. `stopping_since`: the pod is to end."""
+
+    uid: str
+    arrived_at: datetime
+    containers: tuple[Container, ...] = ()
+    pull_seconds: float = 0
+    ip: str = ""
+    host_ip: str = ""
+    stopping_since: datetime | None = None
+    verdict: Verdict | None = None
+    is_rejected: bool = False
+    mount_error: str = ""
+    config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
+
+    @property
+    def is_running(self) -> bool:
+        return any(container.state is State.RUNNING for container in self.containers)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something people are told of as an Event; about a container where `container` is set."""
+
+    event_type: str
+    reason: str
+    message: str
+    container: ContainerSpec | None = None
+
+    @property
+    def field_path(self) -> str:
+        if self.container is None:
+            return ""
+        field_name = "containers" if self.container.role is Role.REGULAR else "initContainers"
+        return f"spec.{field_name}{{{self.container.name}}}"
