@@ -49,17 +49,21 @@ class ResourceStore:
         attributes = self._attributes("CREATE", context, obj, None)
         await self._machinery.admission.mutate(attributes)
         obj = attributes.object or obj
+        has_prefix = bool(obj["metadata"].get("generateName"))
         for attempt in range(GENERATE_NAME_ATTEMPTS):
             generated = self._stamp(obj)
             self.strategy.prepare_for_create(obj)
+            self.strategy.stamp_creator(obj, context.user)
             release = self.strategy.allocate(obj, None, self._machinery.reader, context.dry_run)
             try:
                 self._check(obj, self._create_errors(obj))
                 context.warnings.add(*self.strategy.warnings(obj))
                 await self._machinery.admission.validate(attributes)
                 return await self._insert(obj, context)
-            except AlreadyExists:
+            except AlreadyExists as error:
                 if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
+                    if has_prefix:
+                        self._blame_generation(error)
                     raise
                 del obj["metadata"]["name"]
             finally:
@@ -113,6 +117,11 @@ class ResourceStore:
             raise self._already_exists(self._cache.get(key), key.name) from error
         assert change.current is not None
         return change.current
+
+    def _blame_generation(self, error: AlreadyExists) -> None:
+        """Whoever gave a prefix is told to try again, even where the name itself was given, as upstream does."""
+        error.message += ", the server was not able to generate a unique name for the object"
+        error.details = {**(error.details or {}), "retryAfterSeconds": 1}
 
     def _already_exists(self, existing: Stored | None, name: str = "") -> AlreadyExists:
         error = AlreadyExists.of(self._resource.plural, self._resource.group, existing.key.name if existing else name)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from apiserver.auth.authentication import User
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
@@ -45,6 +46,9 @@ class Strategy:
 
     def prepare_for_create(self, obj: Object) -> None:
         """Drop what a creator may not set (status), set generation 1 where the kind has one."""
+
+    def stamp_creator(self, obj: Object, user: User) -> None:
+        """Note who created it, where the kind keeps that (a signing request); runs after `prepare_for_create`."""
 
     def validate(self, obj: Object) -> Sequence[FieldError]:
         """Field errors beyond metadata, in Kubernetes' order."""

@@ -9,9 +9,9 @@ from kubeloop.apimachinery.meta import Object
 
 
 def fill(target: Object, defaults: Mapping[str, Any]) -> None:
-    """Set what is absent: for pointers, whose zero is a value of its own."""
+    """Set what is absent or null: for pointers, whose zero is a value of its own."""
     for name, value in defaults.items():
-        if name not in target:
+        if target.get(name) is None:
             target[name] = value
 
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apiserver.registry.strategy import Strategy
+from apiserver.resources.admissionregistration.mutating_policy import MUTATING_POLICY
+from apiserver.resources.admissionregistration.policy_binding import MUTATING_POLICY_BINDING, VALIDATING_POLICY_BINDING
+from apiserver.resources.admissionregistration.validating_policy import VALIDATING_POLICY
+from apiserver.resources.admissionregistration.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from apiserver.resources.apps.controller_revision import CONTROLLER_REVISION
 from apiserver.resources.apps.daemon_set import DAEMON_SET
 from apiserver.resources.apps.deployment import DEPLOYMENT
@@ -27,13 +31,20 @@ from apiserver.resources.core.resource_quota import RESOURCE_QUOTA
 from apiserver.resources.core.secret import SECRET
 from apiserver.resources.core.service_account import SERVICE_ACCOUNT
 from apiserver.resources.events.event import CORE_EVENT, EVENT
+from apiserver.resources.flowcontrol.flow_schema import FLOW_SCHEMA
+from apiserver.resources.flowcontrol.priority_level import PRIORITY_LEVEL
+from apiserver.resources.node.runtime_class import RUNTIME_CLASS
 from apiserver.resources.pods.pod import POD
 from apiserver.resources.policy.pod_disruption_budget import POD_DISRUPTION_BUDGET
 from apiserver.resources.rbac.binding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from apiserver.resources.rbac.role import CLUSTER_ROLE, ROLE
 from apiserver.resources.scheduling.priority_class import PRIORITY_CLASS
+from apiserver.resources.services.address_ranges import IP_ADDRESS, SERVICE_CIDR
 from apiserver.resources.services.endpoint_slice import ENDPOINT_SLICE
 from apiserver.resources.services.endpoints import ENDPOINTS
+from apiserver.resources.services.ingress import INGRESS
+from apiserver.resources.services.ingress_class import INGRESS_CLASS
+from apiserver.resources.services.network_policy import NETWORK_POLICY
 from apiserver.resources.services.service import SERVICE
 from apiserver.resources.storage.csi_driver import CSI_DRIVER
 from apiserver.resources.storage.csi_node import CSI_NODE
@@ -59,6 +70,12 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("", "Secret"): SECRET,
     ("", "Service"): SERVICE,
     ("", "ServiceAccount"): SERVICE_ACCOUNT,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): MUTATING_POLICY,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): MUTATING_POLICY_BINDING,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): MUTATING_WEBHOOKS,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): VALIDATING_POLICY,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): VALIDATING_POLICY_BINDING,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): VALIDATING_WEBHOOKS,
     ("apps", "ControllerRevision"): CONTROLLER_REVISION,
     ("apps", "DaemonSet"): DAEMON_SET,
     ("apps", "Deployment"): DEPLOYMENT,
@@ -70,6 +87,14 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("batch", "Job"): JOB,
     ("discovery.k8s.io", "EndpointSlice"): ENDPOINT_SLICE,
     ("events.k8s.io", "Event"): EVENT,
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): FLOW_SCHEMA,
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): PRIORITY_LEVEL,
+    ("networking.k8s.io", "IPAddress"): IP_ADDRESS,
+    ("networking.k8s.io", "Ingress"): INGRESS,
+    ("networking.k8s.io", "IngressClass"): INGRESS_CLASS,
+    ("networking.k8s.io", "NetworkPolicy"): NETWORK_POLICY,
+    ("networking.k8s.io", "ServiceCIDR"): SERVICE_CIDR,
+    ("node.k8s.io", "RuntimeClass"): RUNTIME_CLASS,
     ("policy", "PodDisruptionBudget"): POD_DISRUPTION_BUDGET,
     ("rbac.authorization.k8s.io", "ClusterRole"): CLUSTER_ROLE,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): CLUSTER_ROLE_BINDING,

@@ -1,0 +1,72 @@
+"""RuntimeClasses: a handler of the container runtime, what it costs, and the nodes that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver.resources.checks import (
+    NO_FIELDS,
+    NO_ITEMS,
+    Errors,
+    check_dns_label,
+    check_immutable,
+    check_labels,
+    go_struct,
+)
+from apiserver.resources.kinds import PlainKind
+from apiserver.resources.pods.tolerations import check_tolerations
+from apiserver.resources.resource_lists import check_requirements, round_up
+from apiserver.resources.resource_names import check_container_resource_name
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.meta import Object
+
+Json = Mapping[str, Any]
+
+GO_TOLERATION = {
+    "key": "Key",
+    "operator": "Operator",
+    "value": "Value",
+    "effect": "Effect",
+    "tolerationSeconds": "TolerationSeconds",
+}
+EMPTY_TOLERATION = {"key": "", "operator": "", "value": "", "effect": ""}
+
+
+class RuntimeClassStrategy(PlainKind):
+    allow_create_on_update = True
+    allow_unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        round_up((obj.get("overhead") or {}).get("podFixed") or {})
+
+    def check(self, obj: Object, errors: Errors) -> None:
+        if handler := obj.get("handler"):
+            check_dns_label(handler, "handler", errors)
+        else:
+            errors.append(field.required("handler"))
+        if (overhead := obj.get("overhead")) is not None:
+            limits = {"limits": overhead.get("podFixed") or NO_FIELDS}
+            check_requirements(limits, check_container_resource_name, frozenset(), "overhead", errors)
+        if (scheduling := obj.get("scheduling")) is not None:
+            check_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector", errors)
+            _check_tolerations(scheduling.get("tolerations") or NO_ITEMS, "scheduling.tolerations", errors)
+
+    def check_update(self, new: Object, old: Object, errors: Errors) -> None:
+        self.check(new, errors)
+        check_immutable(new.get("handler", ""), old.get("handler", ""), "handler", errors)
+
+
+def _check_tolerations(tolerations: Sequence[Json], path: str, errors: Errors) -> None:
+    """Good ones, and none twice: how long they hold makes no difference."""
+    check_tolerations(tolerations, path, errors)
+    seen: set[tuple[str, ...]] = set()
+    for i, toleration in enumerate(tolerations):
+        key = tuple(toleration.get(name, "") for name in EMPTY_TOLERATION)
+        if key in seen:
+            value = go_struct(toleration, GO_TOLERATION, EMPTY_TOLERATION)
+            errors.append(field.duplicate(f"{path}[{i}]", value))
+        seen.add(key)
+
+
+RUNTIME_CLASS = RuntimeClassStrategy()
