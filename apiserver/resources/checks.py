@@ -41,6 +41,28 @@ def check_qualified_name(value: str, path: str, errors: Errors) -> None:
     check_with(validation.qualified_name_errors(value), value, path, errors)
 
 
+def check_path_segment(value: str, path: str, errors: Errors) -> None:
+    """The least any name must keep to, where what is named may be of any kind."""
+    if not value:
+        errors.append(field.required(path))
+    else:
+        check_with(validation.path_segment_errors(value), value, path, errors)
+
+
+def check_domain_path(value: str, path: str, errors: Errors) -> None:
+    """`example.com/job-controller`: a domain and a path below it."""
+    if not value:
+        errors.append(field.required(path))
+        return
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        reason = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        errors.append(field.invalid(path, value, reason))
+        return
+    check_dns_subdomain(domain, path, errors)
+    check_with(validation.http_path_errors(rest), rest, path, errors)
+
+
 def check_config_map_key(value: str, path: str, errors: Errors) -> None:
     check_with(validation.config_map_key_errors(value), value, path, errors)
 

@@ -78,3 +78,10 @@ def carry_over(new: Object, old: Object, *fields: str) -> None:
             new[name] = old[name]
         else:
             new.pop(name, None)
+
+
+def keep_metadata(new: Object, old: Object) -> None:
+    """Nothing of the metadata is for the status endpoint to change; who wrote what is the server's own record."""
+    metadata = dict(old["metadata"])
+    carry_over(metadata, new["metadata"], "resourceVersion", "managedFields")
+    new["metadata"] = metadata

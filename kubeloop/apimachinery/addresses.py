@@ -115,6 +115,11 @@ def parse_ip(value: str) -> Address | None:
         return None
 
 
+def looks_like_ip(value: str) -> bool:
+    """Whether some reader takes `value` for an address, be it with leading zeros."""
+    return _parse_sloppily(value) is not None
+
+
 def parse_cidr(value: str) -> Network | None:
     """The network, bits beyond the prefix length ignored, or None where `value` is none."""
     interface = _parse_interface_sloppily(value)

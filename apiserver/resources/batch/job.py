@@ -12,6 +12,7 @@ from apiserver.resources.batch.job_spec import (
     default_job,
     default_job_spec,
     job_spec_warnings,
+    take_template_labels,
 )
 from apiserver.resources.batch.job_status import check_job_status_update, is_condition_true
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_immutable, check_label_selector, go_map
@@ -49,6 +50,9 @@ class JobStrategy(SpecKind):
     def prepare_for_update(self, new: Object, old: Object) -> None:
         drop_disabled_fields(new["spec"]["template"]["spec"])
         super().prepare_for_update(new, old)
+
+    def complete(self, obj: Object) -> None:
+        take_template_labels(obj)
 
     def check(self, obj: Object, errors: Errors) -> None:
         spec, name = obj["spec"], obj["metadata"].get("name", "")
@@ -92,13 +96,14 @@ class JobStrategy(SpecKind):
 
 def _generate_selector(job: Object) -> None:
     metadata, template = job["metadata"], job["spec"]["template"]
-    labels = dict((template.get("metadata") or NO_FIELDS).get("labels") or NO_FIELDS)
+    own = (template.get("metadata") or NO_FIELDS).get("labels") or NO_FIELDS
+    labels = dict(own)
     for label in NAME_LABELS:
         labels.setdefault(label, metadata.get("name", ""))
     for label in UID_LABELS:
         labels.setdefault(label, metadata.get("uid", ""))
     # In Kubernetes a Job without labels of its own shares its template's, the generated ones among them.
-    if metadata.get("labels") == ((template.get("metadata") or NO_FIELDS).get("labels") or None):
+    if own and metadata.get("labels") == own:
         metadata["labels"] = dict(labels)
     template.setdefault("metadata", {})["labels"] = labels
     selector = job["spec"].setdefault("selector", {})

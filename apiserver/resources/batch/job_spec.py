@@ -10,17 +10,16 @@ from apiserver.resources.checks import (
     NO_FIELDS,
     NO_ITEMS,
     Errors,
-    check_dns_subdomain,
+    check_domain_path,
     check_not_negative,
     check_one_of,
     check_qualified_name,
-    check_with,
 )
 from apiserver.resources.filling import fill
 from apiserver.resources.pods.defaults import default_pod_template
 from apiserver.resources.pods.pod_template import check_pod_template
 from apiserver.resources.pods.warnings import template_warnings
-from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
@@ -64,7 +63,12 @@ def default_job(job: Object) -> None:
             "manualSelector": False,
         },
     )
-    labels = (spec["template"].get("metadata") or NO_FIELDS).get("labels")
+    take_template_labels(job)
+
+
+def take_template_labels(job: Object) -> None:
+    """A Job without labels has its template's."""
+    labels = (job["spec"]["template"].get("metadata") or NO_FIELDS).get("labels")
     if labels and not job["metadata"].get("labels"):
         job["metadata"]["labels"] = dict(labels)
 
@@ -116,20 +120,6 @@ def job_spec_warnings(spec: Json, path: str) -> list[str]:
             "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
         )
     return warnings + template_warnings(spec.get("template"), f"{path}.template.")
-
-
-def check_domain_path(value: str, path: str, errors: Errors) -> None:
-    """`example.com/job-controller`: a domain and a path below it."""
-    if not value:
-        errors.append(field.required(path))
-        return
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        reason = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        errors.append(field.invalid(path, value, reason))
-        return
-    check_dns_subdomain(domain, path, errors)
-    check_with(validation.http_path_errors(rest), rest, path, errors)
 
 
 def _check_indexed(spec: Json, path: str, errors: Errors) -> None:

@@ -98,7 +98,7 @@ def check_load_balancer_status(service: Json, errors: Errors) -> None:
 def check_ingress_hostname(name: str, path: str, errors: Errors) -> None:
     if name:
         check_dns_subdomain(name, path, errors)
-        if addresses.parse_ip(name) is not None:
+        if addresses.looks_like_ip(name):
             errors.append(field.invalid(path, name, "must be a DNS name, not an IP address"))
 
 
