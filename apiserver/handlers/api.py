@@ -102,6 +102,8 @@ class KubernetesApi:
         query = parse_query(scope["query_string"])
         verb = self._verb(scope["method"], found, query)
         measured.verb, measured.resource = verb, found.kind.plural
+        if found.kind.deprecation:
+            warnings.add(found.kind.deprecation)
         require(self._authorizer, _access(user, verb, found))
         form = negotiate(headers.get(b"accept", b"").decode("latin-1"))
         body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY

@@ -83,8 +83,17 @@ class Decoder:
         return self._read(expected, body, field_validation, warnings)
 
     def decode(self, kind: Kind, value: Any, field_validation: str, warnings: Warnings) -> Object:
-        """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict)."""
-        return self._finished(kind, self._decoded(_type_of(kind), value, b"", field_validation, warnings))
+        """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict).
+
+        What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
+        """
+        expected = _type_of(kind)
+        sent = sent_kind(value, expected)
+        if sent != expected:
+            if self._schema.definition_name(*sent):
+                self._decoded(sent, value, b"", IGNORE, warnings)
+            raise BadRequest(refusal(self._schema, sent, expected))
+        return self._finished(kind, self._decoded(expected, value, b"", field_validation, warnings))
 
     def decode_other(self, of: GroupVersionKind, value: Any) -> Object:
         """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""

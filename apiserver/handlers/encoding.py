@@ -9,10 +9,11 @@ from typing import Any
 import orjson
 import yaml
 
-from apiserver.handlers.negotiation import YAML, Form
+from apiserver.handlers.negotiation import PARTIAL, PARTIAL_LIST, YAML, Form
 from apiserver.printing.table import partial_metadata, partial_metadata_list, table
 from apiserver.registry.catalog import Kind
 from apiserver.storage.interface import Stored
+from kubeloop.apimachinery.errors import NotAcceptable
 from kubeloop.apimachinery.meta import Object
 
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -44,6 +45,8 @@ def encode_object(
         meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         shown = table(kind.columns, [obj], meta, now(), include_object=include_object, version=form.version)
         return write(shown, form)
+    if form.transform == PARTIAL_LIST:
+        raise NotAcceptable(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({_go_type(kind)})")
     if form.transform:
         return write(partial_metadata(object_of(kind, stored), form.version), form)
     if form.media_type == YAML or kind.conversion is not None:
@@ -66,6 +69,8 @@ def encode_list(
         objects = [object_of(kind, stored) for stored in items]
         shown = table(kind.columns, objects, list_meta, now(), include_object=include_object, version=form.version)
         return write(shown, form)
+    if form.transform == PARTIAL:
+        raise NotAcceptable(f"you requested {PARTIAL}, but the requested object is a list ({_go_type(kind)}List)")
     if form.transform:
         objects = [object_of(kind, stored) for stored in items]
         return write(partial_metadata_list(objects, list_meta, form.version), form)
@@ -75,6 +80,11 @@ def encode_list(
     opening = kind.head if kind.is_custom else b"{"
     joined = b",".join([stored.encode(opening) for stored in items])
     return b'%b,"items":[%b]}' % (orjson.dumps(head)[:-1], joined)
+
+
+def _go_type(kind: Kind) -> str:
+    """The internal type of a kind, by which the real server names it: `*core.Secret`."""
+    return f"*{kind.group.partition('.')[0] or 'core'}.{kind.resource.kind}"
 
 
 def _item(kind: Kind, stored: Stored) -> Object:

@@ -36,7 +36,7 @@ def _response(call: Call, page: Page) -> Response:
 
 
 async def delete_collection(call: Call) -> Response:
-    """Delete what the selectors choose, one by one; the answer lists it as it was found or now waits."""
+    """Delete what the selectors choose, one by one; the answer lists it as it was found."""
     kind = call.target.kind
     options, context = delete_options(call), call.context()
     list_options = ListOptions.parse({k: v for k, v in call.query.items() if k != "watch"})
@@ -47,8 +47,8 @@ async def delete_collection(call: Call) -> Response:
     for stored in page.items:
         one = replace(context, namespace=stored.key.namespace, name=stored.key.name, dry_run=options.dry_run)
         try:
-            result = await deleter.delete(one, options)
+            await deleter.delete(one, options)
         except NotFound:
             continue  # somebody else was faster
-        deleted.append(stored if result.removed else result.stored)
+        deleted.append(stored)
     return _response(call, replace(page, items=deleted))

@@ -23,7 +23,8 @@ _MEDIA_TYPES = (
     "only the following media types are accepted: application/json, application/yaml, "
     "application/vnd.kubernetes.protobuf"
 )
-_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
+_TRANSFORMS = ("Table", PARTIAL, PARTIAL_LIST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ def _parsed(body: Body) -> Any:
     try:
         return parse(body.raw)
     except JsonSyntaxError as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
+        where = "" if body.media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        raise BadRequest(f"{where}{error}") from error
 
 
 def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation: str) -> Callable[[Object], Object]:

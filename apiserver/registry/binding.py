@@ -68,7 +68,7 @@ class BindingStore:
         status = dict(pod.get("status") or {})
         now = format_time(self._machinery.clock.now())
         status["conditions"] = set_condition(
-            status.get("conditions") or [], {"type": "PodScheduled", "status": "True"}, now
+            status.get("conditions") or [], {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now
         )
         return {**pod, "metadata": metadata, "spec": {**spec, "nodeName": node}, "status": status}
 

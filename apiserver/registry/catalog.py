@@ -54,6 +54,7 @@ class Kind:
     storage: str = ""
     conversion: Conversion | None = None
     is_custom: bool = False
+    deprecation: str = ""  # the warning every request for it is answered with
     head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
 
     def __post_init__(self) -> None:

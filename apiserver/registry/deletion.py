@@ -61,7 +61,7 @@ class Deleter:
         await self._admit(obj, context)
         waiting = self._waiting(obj, options)
         if waiting is None:
-            return await self._remove(current, context)
+            return await self._remove(current, obj, context)
         if waiting == current.object():
             return Deleted(current, removed=False)
         return await self._mark(current, waiting, context)
@@ -120,11 +120,13 @@ class Deleter:
             metadata.pop("finalizers", None)
         return obj if finalizers or graceful else None
 
-    async def _remove(self, current: Stored, context: Context) -> Deleted:
+    async def _remove(self, current: Stored, obj: Object, context: Context) -> Deleted:
+        """Watchers are shown the last stored version; the answer, where a grace period of 0 ended it, shows that."""
+        body = encode_body(obj)
         if context.dry_run:
-            return Deleted(current, removed=True)
+            return Deleted(Stored(current.key, current.revision, body, current.labels, current.fields), removed=True)
         change = await self._storage.write(Write(current.key, current.revision, None))
-        gone = Stored(current.key, change.revision, current.body, current.labels, current.fields)
+        gone = Stored(current.key, change.revision, body, current.labels, current.fields)
         return Deleted(gone, removed=True)
 
     async def _mark(self, current: Stored, obj: Object, context: Context) -> Deleted:
@@ -139,14 +141,12 @@ class Deleter:
 def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: datetime) -> bool:
     """Start a graceful deletion, or shorten the one under way; True where the object may go at once."""
     metadata = obj["metadata"]
-    seconds = max(seconds_for(obj, requested), 0)
+    seconds = seconds_for(obj, requested)
     if "deletionTimestamp" not in metadata:
-        if seconds == 0:
-            return True
         metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=seconds))
         metadata["deletionGracePeriodSeconds"] = seconds
         _raise_generation(obj)
-        return False
+        return seconds == 0
     current = metadata.get("deletionGracePeriodSeconds") or 0
     if current == 0:
         return True

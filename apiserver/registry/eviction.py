@@ -102,6 +102,7 @@ class EvictionStore:
         condition = {
             "type": "DisruptionTarget",
             "status": "True",
+            "lastProbeTime": None,
             "reason": "EvictionByEvictionAPI",
             "message": "Eviction API: evicting",
         }

@@ -185,8 +185,6 @@ class ListOptions:
     def _list_errors(self) -> list[FieldError]:
         errors: list[FieldError] = []
         match = self.resource_version_match
-        if self.send_initial_events is not None:
-            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
         if match:
             if not self.resource_version:
                 errors.append(
@@ -206,6 +204,8 @@ class ListOptions:
                         "resourceVersionMatch", 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
                     )
                 )
+        if self.send_initial_events is not None:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
         return errors
 
     def _watch_errors(self) -> list[FieldError]:

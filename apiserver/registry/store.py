@@ -57,6 +57,7 @@ class ResourceStore:
             release = self.strategy.allocate(obj, None, self._machinery.reader, context.dry_run)
             try:
                 self._check(obj, self._create_errors(obj))
+                self.strategy.complete(obj)
                 context.warnings.add(*self.strategy.warnings(obj))
                 await self._machinery.admission.validate(attributes)
                 return await self._insert(obj, context)

@@ -54,6 +54,9 @@ class Strategy:
         """Field errors beyond metadata, in Kubernetes' order."""
         return NO_ERRORS
 
+    def complete(self, obj: Object) -> None:
+        """Fill in what a new object has only once it is validated: Kubernetes adds it when it reads it back."""
+
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep what the main endpoint may not change (status); raise generation where the spec changed."""
 

@@ -48,8 +48,9 @@ def _kind(
     verbs: tuple[str, ...] = READ_WRITE,
     singular: str = "",
     stored_as: str = "",
+    deprecation: str = "",
 ) -> Kind:
-    """One row. `every`: in category "all"; `stored_as`: the storage resource where another version is the stored one."""
+    """One row. `every`: in category "all"; `stored_as`: the storage resource of the stored version, if another."""
     group, _, version = group_version.rpartition("/")
     resource = Resource(group, version, plural, kind, namespaced=not cluster)
     conversion: Conversion | None = CONVERSIONS.get((group, version, kind))
@@ -64,6 +65,7 @@ def _kind(
         columns=COLUMNS.get((group, kind), ()),
         storage=(stored_as or str(resource)) if "list" in verbs else "",
         conversion=conversion,
+        deprecation=deprecation,
     )
 
 
@@ -74,9 +76,23 @@ _FLOW, _DYNAMIC = "flowcontrol.apiserver.k8s.io/v1", "resource.k8s.io/v1"
 
 KINDS: tuple[Kind, ...] = (
     _kind("v1", "bindings", "Binding", verbs=CREATE_ONLY),
-    _kind("v1", "componentstatuses", "ComponentStatus", short="cs", cluster=True, verbs=("get", "list")),
+    _kind(
+        "v1",
+        "componentstatuses",
+        "ComponentStatus",
+        short="cs",
+        cluster=True,
+        verbs=("get", "list"),
+        deprecation="v1 ComponentStatus is deprecated in v1.19+",
+    ),
     _kind("v1", "configmaps", "ConfigMap", short="cm"),
-    _kind("v1", "endpoints", "Endpoints", short="ep"),
+    _kind(
+        "v1",
+        "endpoints",
+        "Endpoints",
+        short="ep",
+        deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
     _kind("v1", "events", "Event", short="ev"),
     _kind("v1", "limitranges", "LimitRange", short="limits"),
     _kind(
