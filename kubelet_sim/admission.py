@@ -52,14 +52,14 @@ def objection(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]
     """Why the node does not take the pod, in a kubelet's words; None where it does."""
     if not _matches_node(pod["spec"], node):
         message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
-        return Verdict("NodeAffinity", f"Pod was rejected: {message}")
+        return Verdict("NodeAffinity", message)
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     for name, requested in _amounts(pod).items():
         in_use, capacity = used.get(name, 0), _amount(name, parse(str(allocatable.get(name, "0"))))
         if requested > 0 and in_use + requested > capacity:
             amounts = f"requested: {requested}, used: {in_use}, capacity: {capacity}"
             message = f"Node didn't have enough resource: {name}, {amounts}"
-            return Verdict(f"OutOf{name}", f"Pod was rejected: {message}")
+            return Verdict(f"OutOf{name}", message)
     return None
 
 

@@ -30,6 +30,8 @@ class Plan:
 
 
 def plan(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime) -> Plan:
+    if runtime.is_rejected:
+        return Plan(runtime, status_of(obj, pod, runtime, now), (), None, pod.deletion_deadline is not None)
     runtime, judged = _judge(pod, runtime, now)
     runtime, ordered = _order_to_stop(pod, runtime, now)
     runtime, happened = transitions.advance(pod, runtime, now)
@@ -43,10 +45,11 @@ def plan(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime) 
     )
 
 
-def reject(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, verdict: Verdict, now: datetime) -> Plan:
-    """The node does not take the pod: none of its containers is ever started."""
+def reject(runtime: PodRuntime, objection: Verdict) -> tuple[PodRuntime, Happening]:
+    """The node does not take the pod: none of its containers will ever start."""
+    verdict = replace(objection, message=f"Pod was rejected: {objection.message}")
     rejected = replace(runtime, verdict=verdict, is_rejected=True, containers=())
-    return Plan(rejected, status_of(obj, pod, rejected, now), (), None, pod.deletion_deadline is not None)
+    return rejected, Happening("Warning", objection.reason, objection.message)
 
 
 def _judge(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:

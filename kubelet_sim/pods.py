@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from kubelet_sim import admission, lifecycle, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
+from kubelet_sim.references import References
 from kubelet_sim.settings import Settings
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.status_patch import status_patch
@@ -27,6 +27,9 @@ from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
+
+_LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing
+_SHORTEST_WAIT_SECONDS = 0.001
 
 
 class PodReconciler:
@@ -45,6 +48,7 @@ class PodReconciler:
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
+        self._references = References(api, clock)
         self._runtimes: dict[ObjectKey, PodRuntime] = {}
         # The newest answer of each pod that the informer has not caught up with: no status is written twice.
         self._answers: dict[ObjectKey, Object] = {}
@@ -60,39 +64,49 @@ class PodReconciler:
         if obj is None or not self.keys(obj):
             return DONE
         pod = pod_spec.read(obj, self._settings.init_seconds)
-        plan = self._plan(obj, pod)
+        runtime = await self._with_references(obj, await self._runtime(obj, pod))
+        plan = lifecycle.plan(obj, pod, runtime, self._clock.now())
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
         await self._write_status(obj, plan.status)
         if plan.is_removable:
             await self._remove(pod)
-        return self._until(plan.wake_at)
+        return self._until(plan)
 
-    # --- deciding
+    # --- what is known before anything is decided
 
-    def _plan(self, obj: ReadOnlyObject, pod: PodSpec) -> lifecycle.Plan:
-        now = self._clock.now()
+    async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         runtime = self._runtimes.get(pod.key)
-        if runtime is None or runtime.uid != pod.uid:
-            runtime = self._arrive(obj, pod, now)
-        if runtime.is_rejected and runtime.verdict:
-            return lifecycle.reject(obj, pod, runtime, runtime.verdict, now)
-        return lifecycle.plan(obj, pod, runtime, now)
+        if runtime is not None and runtime.uid == pod.uid:
+            return runtime
+        return await self._arrive(obj, pod)
 
-    def _arrive(self, obj: ReadOnlyObject, pod: PodSpec, now: datetime) -> PodRuntime:
+    async def _arrive(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         """A pod seen for the first time: taken or rejected; one that was here before a restart is taken up again."""
         node_name, identity = _node_of(obj), self._identities[_node_of(obj)]
         pull_seconds = self._settings.image_pull_seconds * self._rng.random()
-        runtime = recovery.recover(obj, pod, identity.address, pull_seconds, now)
+        runtime = recovery.recover(obj, pod, identity.address, pull_seconds, self._clock.now())
         if pod.phase in TERMINAL:
             return runtime
         if not _was_admitted(obj):
+            await self._tell(obj, [_annotation_warning(error) for error in pod_spec.annotation_errors(obj)])
             node = self._nodes.get(ObjectKey("", node_name)) or {}
-            verdict = admission.objection(obj, node, self._ledger.used(node_name))
-            if verdict:
-                return replace(runtime, verdict=verdict, is_rejected=True)
+            objection = admission.objection(obj, node, self._ledger.used(node_name))
+            if objection:
+                runtime, told = lifecycle.reject(runtime, objection)
+                await self._tell(obj, [told])
+                return runtime
         self._ledger.add(node_name, obj, pod.uid)
         return replace(runtime, ip=self._address(obj, runtime, identity))
+
+    async def _with_references(self, obj: ReadOnlyObject, runtime: PodRuntime) -> PodRuntime:
+        """Looked at while a container has yet to start."""
+        if not runtime.has_unstarted or runtime.stopping_since:
+            return runtime
+        problems = await self._references.problems(obj)
+        if problems.mount_error and problems.mount_error != runtime.mount_error:
+            await self._tell(obj, [Happening("Warning", "FailedMount", problems.mount_error)])
+        return replace(runtime, mount_error=problems.mount_error, config_errors=problems.config_errors)
 
     def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
@@ -103,10 +117,13 @@ class PodReconciler:
         block = (node.get("spec") or {}).get("podCIDR") or self._addresses.block(identity.index)
         return self._addresses.allocate(uid_of(obj), block)
 
-    def _until(self, wake_at: datetime | None) -> Result:
-        if wake_at is None:
-            return DONE
-        return RequeueAfter(max((wake_at - self._clock.now()).total_seconds(), 0.001))
+    def _until(self, plan: lifecycle.Plan) -> Result:
+        waits = []
+        if plan.wake_at is not None:
+            waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
+        if plan.runtime.stopping_since is None and (plan.runtime.mount_error or plan.runtime.config_errors):
+            waits.append(_LOOK_AGAIN_SECONDS)
+        return RequeueAfter(min(waits)) if waits else DONE
 
     # --- acting
 
@@ -128,7 +145,8 @@ class PodReconciler:
             )
         except NotFound:
             return  # gone; the informer will say so
-        if key in self._runtimes:
+        known = self._pods.get(key)
+        if known is not None and _version(answer) > _version(known):
             self._answers[key] = answer
 
     async def _remove(self, pod: PodSpec) -> None:
@@ -184,6 +202,10 @@ class PodReconciler:
 
 def _node_of(pod: ReadOnlyObject) -> str:
     return (pod.get("spec") or {}).get("nodeName") or ""
+
+
+def _annotation_warning(error: str) -> Happening:
+    return Happening("Warning", "InvalidBehaviour", error)
 
 
 def _was_admitted(pod: ReadOnlyObject) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from kubelet_sim.phase import TERMINAL
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.times import parse_time
@@ -22,15 +23,17 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         for field in ("initContainerStatuses", "containerStatuses")
         for one in status.get(field) or ()
     }
+    never_taken = pod.phase in TERMINAL and not reported
     return PodRuntime(
         uid=pod.uid,
         arrived_at=_time(status.get("startTime")) or now,
-        containers=tuple(
-            _container(spec, reported.get((spec.role is Role.REGULAR, spec.name))) for spec in pod.containers
-        ),
+        containers=()
+        if never_taken
+        else tuple(_container(spec, reported.get((spec.role is Role.REGULAR, spec.name))) for spec in pod.containers),
         pull_seconds=pull_seconds,
         ip=status.get("podIP") or "",
         host_ip=status.get("hostIP") or host_ip,
+        is_rejected=never_taken,
     )
 
 

@@ -123,6 +123,10 @@ class PodRuntime:
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
 
     @property
+    def has_unstarted(self) -> bool:
+        return any(container.run is None for container in self.containers)
+
+    @property
     def is_running(self) -> bool:
         return any(container.state is State.RUNNING for container in self.containers)
 

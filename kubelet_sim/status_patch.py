@@ -22,7 +22,7 @@ def status_patch(obj: ReadOnlyObject, wanted: Mapping[str, Any]) -> Object | Non
     changed = {
         field: wanted.get(field)
         for field in OWN_FIELDS
-        if field != "conditions" and (current.get(field) or None) != (wanted.get(field) or None)
+        if field != "conditions" and current.get(field) != wanted.get(field)
     }
     changed |= _conditions(obj, wanted.get("conditions") or [])
     return {"metadata": {"uid": uid_of(obj)}, "status": changed} if changed else None
