@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apiserver.admission.chain import Chain, Plugin
+from apiserver.admission.plugins.certificates import CertificateApproval, CertificateSigning
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.limit_ranger import LimitRanger
@@ -53,6 +54,8 @@ PLUGINS: tuple[Callable[[Dependencies], Plugin], ...] = (
     lambda given: StorageObjectInUseProtection(),
     lambda given: PersistentVolumeClaimResize(given.reader),
     lambda given: RuntimeClass(given.reader),
+    lambda given: CertificateApproval(given.escalation.authorizer),
+    lambda given: CertificateSigning(given.escalation.authorizer),
     lambda given: DefaultIngressClass(given.reader),
     lambda given: PodTopologyLabels(given.reader),
     lambda given: RbacEscalation(given.escalation),

@@ -26,7 +26,7 @@ class Escalation:
     """The two checks, for whichever authorizer is in force."""
 
     def __init__(self, authorizer: Authorizer, rbac: Rbac) -> None:
-        self._authorizer = authorizer
+        self.authorizer = authorizer
         self._rbac = rbac
 
     def check_role(self, resource: str, namespace: str, role: Object, old: ReadOnlyObject | None, user: User) -> None:
@@ -66,7 +66,7 @@ class Escalation:
 
     def _may(self, user: User, verb: str, resource: str, namespace: str, name: str) -> bool:
         access = Access(user, verb, GROUP, "*", resource, namespace=namespace, name=name)
-        return self._authorizer.authorize(access).allowed
+        return self.authorizer.authorize(access).allowed
 
     def _check_rules(self, resource: str, name: str, namespace: str, rules: Sequence[Rule], user: User) -> None:
         granted = self._rbac.rules_for(user, namespace)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from apiserver.admission.chain import CREATE, DELETE, UPDATE, Attributes, Plugin
+from apiserver.admission.plugins.certificates import CertificateApproval, CertificateSigning
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
@@ -20,6 +21,8 @@ from apiserver.admission.plugins.runtime_class import RUNTIME_CLASSES, RuntimeCl
 from apiserver.admission.plugins.service_account import ServiceAccount
 from apiserver.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from apiserver.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from apiserver.auth.authentication import User
+from apiserver.auth.authorization import Access, Decision, Rules
 from kubeloop.apimachinery.errors import ApiError, Forbidden, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NAMESPACES, NODES, PODS, Resource
@@ -493,3 +496,55 @@ def test_pods_carry_the_topology_of_their_node() -> None:
 
     assert expected == binding["metadata"]["labels"] == bound["metadata"]["labels"]
     assert "labels" not in free["metadata"]
+
+
+# -- certificates ----------------------------------------------------------------------------------------------------
+
+REQUESTS = Resource("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", False)
+
+
+class SignerRights:
+    """Allows what is given as "verb name"."""
+
+    def __init__(self, *allowed: str) -> None:
+        self._allowed = allowed
+
+    def authorize(self, access: Access) -> Decision:
+        return Decision(f"{access.verb} {access.name}" in self._allowed)
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        return Rules()
+
+
+def a_request(**status: Any) -> Object:
+    return named("r", spec={"signerName": "example.com/s"}, status=status)
+
+
+APPROVED = a_request(conditions=[{"type": "Approved", "status": "True"}])
+
+
+@pytest.mark.parametrize("right", ["approve example.com/s", "approve example.com/*"])
+def test_who_approves_may_approve_for_the_signer(right: str) -> None:
+    """By the signer's name or for its whole domain."""
+    more = {"subresource": "approval", "old_object": a_request(), "name": "r"}
+
+    assert APPROVED == admit(CertificateApproval(SignerRights(right)), REQUESTS, APPROVED, UPDATE, **dict(more))
+    refused = refusal(CertificateApproval(SignerRights()), REQUESTS, APPROVED, UPDATE, **dict(more))
+
+    expected = (
+        'certificatesigningrequests.certificates.k8s.io "r" is forbidden: '
+        'user not permitted to approve requests with signerName "example.com/s"'
+    )
+    assert expected == refused.message
+
+
+def test_who_signs_may_sign_for_the_signer() -> None:
+    """A status update that neither signs nor decides is let through."""
+    signed = a_request(certificate="eA==")
+    more = {"subresource": "status", "old_object": a_request(), "name": "r"}
+
+    admit(CertificateSigning(SignerRights("sign example.com/s")), REQUESTS, signed, UPDATE, **dict(more))
+    admit(CertificateSigning(SignerRights()), REQUESTS, a_request(other="x"), UPDATE, **dict(more))
+    refused = refusal(CertificateSigning(SignerRights()), REQUESTS, signed, UPDATE, **dict(more))
+
+    assert refused.message.endswith('user not permitted to sign requests with signerName "example.com/s"')
