@@ -16,6 +16,7 @@ from controllers.deployment.model import Rollout, Scale, SetState, copy_with
 from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
 from controllers.deployment.status import differs
+from controllers.own_writes import OwnWrites
 from controllers.pod_control import is_namespace_terminating
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
@@ -66,11 +67,14 @@ class DeploymentReconciler:
     ) -> None:
         self._api, self._clock, self._recorder = api, clock, recorder
         self._deployments, self._sets, self._pods = deployments, sets, pods
+        self._own_writes, self._own_sets = OwnWrites(), OwnWrites()
 
     async def reconcile(self, key: ObjectKey) -> Result:
         deployment = self._deployments.get(key)
         if deployment is None:
+            self._own_writes.forget(key)
             return DONE  # the garbage collector owns its ReplicaSets
+        deployment = self._own_writes.latest(deployment)
         if deployment["spec"].get("selector") == {}:
             return await self._refuse_to_select_all(deployment)
         sets = await self._claim(deployment)
@@ -105,11 +109,11 @@ class DeploymentReconciler:
         stored = deployment.get("status") or {}
         if (stored.get("observedGeneration") or 0) < generation_of(deployment):
             status = {**stored, "observedGeneration": generation_of(deployment)}
-            await self._api.update(DEPLOYMENTS, {**deployment, "status": status}, subresource="status")
+            await self._write_status({**deployment, "status": status})
         return DONE
 
     async def _claim(self, deployment: Object) -> list[SetState]:
-        candidates = children.candidates(self._sets, deployment)
+        candidates = [self._own_sets.latest(found) for found in children.candidates(self._sets, deployment)]
         selector = _selector(deployment)
         owned = await claim_children(self._api, deployment, DEPLOYMENTS, selector, candidates, REPLICA_SETS)
         return [SetState.of(replica_set) for replica_set in owned]
@@ -120,7 +124,7 @@ class DeploymentReconciler:
         if decided.create is not None:
             known[decided.create.name] = await self._create(rollout, decided, decided.create)
         elif decided.annotate is not None:
-            known[decided.annotate.name] = await self._api.update(REPLICA_SETS, decided.annotate.obj)
+            known[decided.annotate.name] = await self._update_set(decided.annotate.obj)
         elif decided.new is not None:
             known[decided.new.name] = decided.new.obj
         for scale in decided.scales:
@@ -153,7 +157,7 @@ class DeploymentReconciler:
             raise Conflict.of(REPLICA_SETS.plural, REPLICA_SETS.group, new.name, "it is there, the cache is behind")
         count = (rollout.status.get("collisionCount") or 0) + 1
         status = {**rollout.status, "collisionCount": count}
-        await self._api.update(DEPLOYMENTS, {**rollout.obj, "status": status}, subresource="status")
+        await self._write_status({**rollout.obj, "status": status})
         log.info("hash collision", deployment=str(key_of(rollout.obj)), replica_set=new.name, collision_count=count)
 
     async def _tell_creation_failed(self, rollout: Rollout, decided: Plan, new: SetState, error: ApiError) -> None:
@@ -162,7 +166,7 @@ class DeploymentReconciler:
         conditions = progress.creation_failed(rollout, stored, message, self._clock.now())
         if conditions != stored:
             status = {**rollout.status, "conditions": conditions}
-            await self._api.update(DEPLOYMENTS, {**rollout.obj, "status": status}, subresource="status")
+            await self._write_status({**rollout.obj, "status": status})
         await self._recorder.event(rollout.obj, "Warning", "ReplicaSetCreateError", message)
 
     async def _scale(self, rollout: Rollout, replica_set: ReadOnlyObject, scale: Scale) -> ReadOnlyObject:
@@ -171,9 +175,14 @@ class DeploymentReconciler:
         if before == scale.replicas and annotations == annotations_of(replica_set):
             return replica_set
         changed = copy_with(replica_set, annotations=annotations, replicas=scale.replicas)
-        written = await self._api.update(REPLICA_SETS, changed)
+        written = await self._update_set(changed)
         if before != scale.replicas:
             await self._tell_scaled(rollout, scale.name, before, scale.replicas)
+        return written
+
+    async def _update_set(self, changed: ReadOnlyObject) -> ReadOnlyObject:
+        written = await self._api.update(REPLICA_SETS, changed)
+        self._own_sets.wrote(changed, written)
         return written
 
     async def _tell_scaled(self, rollout: Rollout, name: str, before: int, after: int) -> None:
@@ -197,10 +206,15 @@ class DeploymentReconciler:
             annotations[REVISION] = decided.revision
         if differs(rollout, status) or annotations != annotations_of(rollout.obj):
             metadata = {**rollout.obj["metadata"], "annotations": annotations}
-            changed = {**rollout.obj, "metadata": metadata, "status": status}
-            await self._api.update(DEPLOYMENTS, changed, subresource="status")
+            await self._write_status({**rollout.obj, "metadata": metadata, "status": status})
         wait = progress.seconds_to_deadline(rollout, status, now) if decided.is_rollout else None
         return DONE if wait is None else RequeueAfter(wait)
+
+    async def _write_status(self, changed: Object) -> None:
+        try:
+            self._own_writes.wrote(changed, await self._api.update(DEPLOYMENTS, changed, subresource="status"))
+        except NotFound:
+            return  # deleted meanwhile
 
 
 def _selector(deployment: Object) -> selectors.Selector:

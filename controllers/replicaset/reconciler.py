@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 
 from controllers import children, pods
+from controllers.own_writes import OwnWrites
 from controllers.pod_control import PodControl, at_once, is_namespace_terminating, pod_from_template, slow_start
 from controllers.replicaset import status, victims
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
@@ -79,12 +80,15 @@ class ReplicaSetReconciler:
         self._api, self._clock, self._kind = api, clock, kind
         self._owners, self._pods = owners, pod_informer
         self._expectations, self._control = expectations, control
+        self._own_writes = OwnWrites()
 
     async def reconcile(self, key: ObjectKey) -> Result:
         owner = self._owners.get(key)
         if owner is None:
             self._expectations.forget(key)
+            self._own_writes.forget(key)
             return DONE  # deleted; the garbage collector owns its pods
+        owner = self._own_writes.latest(owner)
         has_seen_its_writes = self._expectations.satisfied(key)
         active, terminating = await self._claim(owner)
         failure = None
@@ -178,12 +182,20 @@ class ReplicaSetReconciler:
         observedGeneration stays that of the spec that was acted on.
         """
         try:
-            await self._api.update(self._kind.resource, {**owner, "status": new_status}, subresource="status")
+            await self._put_status(owner, new_status)
         except Conflict:
             fresh = await self._api.get(self._kind.resource, name_of(owner), namespace_of(owner))
             if uid_of(fresh) != uid_of(owner):
                 raise
-            await self._api.update(self._kind.resource, {**fresh, "status": new_status}, subresource="status")
+            self._own_writes.wrote(owner, await self._put_status(fresh, new_status))
+        except NotFound:
+            return  # deleted meanwhile
+
+    async def _put_status(self, owner: Object, new_status: Object) -> Object:
+        changed = {**owner, "status": new_status}
+        written = await self._api.update(self._kind.resource, changed, subresource="status")
+        self._own_writes.wrote(owner, written)
+        return written
 
 
 def _wanted(owner: ReadOnlyObject) -> int:
