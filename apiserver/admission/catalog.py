@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apiserver.admission.chain import Chain, Plugin
+from apiserver.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from apiserver.admission.plugins.certificates import CertificateApproval, CertificateSigning
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
@@ -56,6 +57,7 @@ PLUGINS: tuple[Callable[[Dependencies], Plugin], ...] = (
     lambda given: RuntimeClass(given.reader),
     lambda given: CertificateApproval(given.escalation.authorizer),
     lambda given: CertificateSigning(given.escalation.authorizer),
+    lambda given: CertificateSubjectRestriction(),
     lambda given: DefaultIngressClass(given.reader),
     lambda given: PodTopologyLabels(given.reader),
     lambda given: RbacEscalation(given.escalation),

@@ -12,6 +12,7 @@ from apiserver.resources.admissionregistration.mutating_policy import MUTATING_P
 from apiserver.resources.admissionregistration.policy_binding import MUTATING_POLICY_BINDING, VALIDATING_POLICY_BINDING
 from apiserver.resources.admissionregistration.validating_policy import VALIDATING_POLICY
 from apiserver.resources.admissionregistration.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from apiserver.resources.apiregistration.api_service import API_SERVICE
 from apiserver.resources.apps.controller_revision import CONTROLLER_REVISION
 from apiserver.resources.apps.daemon_set import DAEMON_SET
 from apiserver.resources.apps.deployment import DEPLOYMENT
@@ -20,6 +21,7 @@ from apiserver.resources.apps.stateful_set import STATEFUL_SET
 from apiserver.resources.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from apiserver.resources.batch.cron_job import CRON_JOB
 from apiserver.resources.batch.job import JOB
+from apiserver.resources.certificates.signing_request import SIGNING_REQUEST
 from apiserver.resources.coordination.lease import LEASE
 from apiserver.resources.core.config_map import CONFIG_MAP
 from apiserver.resources.core.limit_range import LIMIT_RANGE
@@ -76,11 +78,13 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): VALIDATING_POLICY,
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): VALIDATING_POLICY_BINDING,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): VALIDATING_WEBHOOKS,
+    ("apiregistration.k8s.io", "APIService"): API_SERVICE,
     ("apps", "ControllerRevision"): CONTROLLER_REVISION,
     ("apps", "DaemonSet"): DAEMON_SET,
     ("apps", "Deployment"): DEPLOYMENT,
     ("apps", "ReplicaSet"): REPLICA_SET,
     ("apps", "StatefulSet"): STATEFUL_SET,
+    ("certificates.k8s.io", "CertificateSigningRequest"): SIGNING_REQUEST,
     ("coordination.k8s.io", "Lease"): LEASE,
     ("autoscaling", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
     ("batch", "CronJob"): CRON_JOB,
