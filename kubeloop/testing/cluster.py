@@ -161,6 +161,11 @@ class Cluster:
     async def create(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
         return await self.api.create(resource or resource_of(obj), obj)
 
+    async def add_node(self, node: ReadOnlyObject) -> Object:
+        """A node without a kubelet that takes pods: the taint it is born with goes, as if the node loop had seen it."""
+        taints = (node.get("spec") or {}).get("taints") or []
+        return await self.patch(await self.create(node), {"spec": {"taints": taints}})
+
     async def read(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
         """The object as it is now."""
         return await self.api.get(resource or resource_of(obj), name_of(obj), namespace_of(obj))
