@@ -27,7 +27,7 @@ class Informer:
     ) -> None:
         self.scope = scope
         self.store = Store(str(scope), mutation_detector)
-        self._reflector = Reflector(api, scope, self.store, self._notify, clock, rng)
+        self._reflector = Reflector(api, scope, self.store, self.notify, clock, rng)
         self._handlers: list[Handler] = []
         self._synced = asyncio.Event()
 
@@ -64,7 +64,8 @@ class Informer:
     def by_index(self, name: str, value: str) -> Objects:
         return self.store.by_index(name, value)
 
-    def _notify(self, deltas: Sequence[Delta]) -> None:
+    def notify(self, deltas: Sequence[Delta]) -> None:
+        """Called by the reflector, once its store has changed."""
         for delta in deltas:
             for handler in self._handlers:
                 handler(delta)

@@ -1,14 +1,39 @@
 """What a loop waits to see before it acts again."""
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from kubeloop.apimachinery.meta import ObjectKey
+from kubeloop.apimachinery.meta import Object, ObjectKey
+from kubeloop.apimachinery.resource import PODS, REPLICA_SETS
+from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.reflector import Scope
 from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
+from kubeloop.testing.virtual_time import LoopClock, run
+from tests.testkit.scripted import Script
 
 KEY = ObjectKey("default", "web")
+
+
+def a_child(name: str, owner: str, **metadata: object) -> Object:
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "controller": True}
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "ownerReferences": [reference],
+            **metadata,
+        }
+    }
+
+
+def tell(children: Informer, child: Object) -> None:
+    """As its reflector would."""
+    children.notify([children.store.put(child)])
 
 
 class ManualClock:
@@ -89,3 +114,31 @@ def test_keys_do_not_know_each_other() -> None:
     expectations.expect_creations(KEY, 1)
 
     assert expectations.satisfied(ObjectKey("default", "other"))
+
+
+def test_an_informer_lowers_what_was_expected() -> None:
+    """A child that appears is a creation seen, one that terminates a deletion; other owners' do not count."""
+    seen: list[bool] = []
+
+    async def main() -> None:
+        expectations = Expectations(LoopClock())
+        children = Informer(Api("http://x", Script([])), Scope(PODS), LoopClock(), random.Random(1))
+        expectations.follow(children, REPLICA_SETS)
+
+        def note() -> None:
+            seen.append(expectations.satisfied(KEY))
+
+        expectations.expect_creations(KEY, 1)
+        tell(children, a_child("b", owner="other"))
+        note()
+        tell(children, a_child("a", owner="web"))
+        note()
+        expectations.expect_deletions(KEY, ["uid-a"])
+        tell(children, a_child("a", owner="web", labels={"x": "y"}))
+        note()
+        tell(children, a_child("a", owner="web", deletionTimestamp="2026-01-01T00:00:00Z"))
+        note()
+
+    run(main())
+
+    assert [False, True, False, True] == seen
