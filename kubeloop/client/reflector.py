@@ -76,7 +76,7 @@ class Reflector:
                 log.info("resource version expired, listing anew", scope=str(self._scope), reason=error.message)
                 self.resource_version = ""
             except ApiError as error:
-                log.warning("list or watch failed", scope=str(self._scope), error=error.message, code=error.code)
+                self._log_failure(error)
             await self._clock.sleep(self._next_backoff())
 
     async def _list(self) -> None:
@@ -130,6 +130,11 @@ class Reflector:
         delta = self._store.remove(key_of(last))
         if delta is not None:
             self._notify([Delta(last, None)])
+
+    def _log_failure(self, error: ApiError) -> None:
+        """A line when trouble begins; that it goes on is a detail."""
+        tell = log.debug if self._backoff_seconds else log.warning
+        tell("list or watch failed", scope=str(self._scope), error=error.message, code=error.code)
 
     def _next_backoff(self) -> float:
         self._backoff_seconds = min(max(self._backoff_seconds * 2, _FIRST_BACKOFF_SECONDS), _MAX_BACKOFF_SECONDS)
