@@ -152,13 +152,18 @@ class ResourceStore:
         await self._cache.fresh()
         exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
+            self._check_uid(obj["metadata"], "")
+            obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
         change = partial(self._replacement, obj)
         return await self._change(context, change, self.strategy.allow_unconditional_update, None), False
 
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
-        metadata, found = obj["metadata"], old["metadata"]["uid"]
+        self._check_uid(obj["metadata"], old["metadata"]["uid"])
+        return deep_copy(obj)
+
+    def _check_uid(self, metadata: Object, found: str) -> None:
         if metadata.get("uid", found) != found:
             key = "/".join(["/registry", self._resource.plural, *filter(None, (metadata.get("namespace"),))])
             why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
@@ -167,7 +172,6 @@ class ResourceStore:
                 f"StorageError: invalid object, Code: 4, Key: {key}/{metadata['name']}, ResourceVersion: 0, "
                 f"AdditionalErrorMsg: {why}",
             )
-        return deep_copy(obj)
 
     async def patch(self, change: Change, context: Context, rules: UpdateRules | None = None) -> Stored:
         """Apply `change` to the newest version; where another writer was faster, to that one's result again.
@@ -295,7 +299,8 @@ class ResourceStore:
     def _check(self, obj: Object, errors: Sequence[FieldError]) -> None:
         if errors:
             name = obj["metadata"].get("name", "")
-            raise Invalid.of(self._resource.kind, self._resource.group, name, errors)
+            group = self.kind.storage.partition(".")[2]  # of the stored version, which is what was checked
+            raise Invalid.of(self._resource.kind, group, name, errors)
 
     def _key(self, obj: Object) -> Key:
         metadata = obj["metadata"]

@@ -149,6 +149,11 @@ def check_immutable(new: Any, old: Any, path: str, errors: Errors) -> None:
         errors.append(field.invalid(path, new, validation.IMMUTABLE))
 
 
+def check_selector_kept(new: Mapping[str, Any] | None, old: Mapping[str, Any] | None, errors: Errors) -> None:
+    if new != old:
+        errors.append(field.invalid("spec.selector", go_selector(new), validation.IMMUTABLE))
+
+
 def check_unset(value: Mapping[str, Any], names: Collection[str], reason: str, path: str, errors: Errors) -> None:
     """Each of `names` that has a value is Forbidden for `reason`."""
     for name in names:
@@ -185,3 +190,10 @@ def go_struct(value: Mapping[str, Any], names: Mapping[str, str], empty: Mapping
 def go_map(value: Mapping[str, Any] | None) -> Any:
     """A map as Go prints it: sorted by key, null where it is nil."""
     return None if value is None else dict(sorted(value.items()))
+
+
+def go_selector(selector: Mapping[str, Any] | None) -> Any:
+    """A label selector as Go prints it."""
+    if selector is None or "matchLabels" not in selector:
+        return selector
+    return {**selector, "matchLabels": go_map(selector["matchLabels"])}

@@ -20,9 +20,9 @@ from apiserver.resources.apps.workload import (
 from apiserver.resources.checks import (
     NO_FIELDS,
     Errors,
-    check_immutable,
     check_label_selector,
     check_not_negative,
+    check_selector_kept,
 )
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
@@ -89,7 +89,7 @@ class DaemonSetStrategy(Workload):
         check_not_negative(spec.get("revisionHistoryLimit", 0), "spec.revisionHistoryLimit", errors)
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
-        check_immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector", errors)
+        check_selector_kept(new["spec"].get("selector"), old["spec"].get("selector"), errors)
         self.check(new, errors)
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:

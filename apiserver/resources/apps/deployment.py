@@ -16,7 +16,7 @@ from apiserver.resources.apps.workload import (
     check_selector,
     is_zero,
 )
-from apiserver.resources.checks import NO_FIELDS, Errors, check_immutable, check_not_negative
+from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative, check_selector_kept
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
 from apiserver.resources.kinds import carry_over
@@ -62,7 +62,7 @@ class DeploymentStrategy(Workload):
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
-        check_immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector", errors)
+        check_selector_kept(new["spec"].get("selector"), old["spec"].get("selector"), errors)
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         annotations = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from apiserver.resources.apps.workload import (
     Workload,
     check_at_most_replicas,
@@ -11,9 +9,8 @@ from apiserver.resources.apps.workload import (
     check_selected_template,
     check_selector,
 )
-from apiserver.resources.checks import NO_FIELDS, Errors, check_immutable, check_not_negative
+from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative, check_selector_kept
 from apiserver.resources.filling import fill
-from apiserver.resources.kinds import FieldMap
 from kubeloop.apimachinery.meta import Object
 
 COUNTS = (
@@ -24,7 +21,6 @@ COUNTS = (
     "observedGeneration",
     "terminatingReplicas",
 )
-FIELDS = FieldMap({"status.replicas": ("status", "replicas")}, {"status.replicas": "0"})
 
 
 class ReplicaSetStrategy(Workload):
@@ -43,20 +39,13 @@ class ReplicaSetStrategy(Workload):
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
-        check_immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector", errors)
+        check_selector_kept(new["spec"].get("selector"), old["spec"].get("selector"), errors)
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:
         status = new.get("status") or NO_FIELDS
         check_counts(status, COUNTS, errors)
         counts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
         check_at_most_replicas(status, counts, errors, ready_word="readyReplicas")
-
-    def selectable_fields(self, obj: Object) -> Mapping[str, str]:
-        return FIELDS.values(obj)
-
-    @property
-    def selectable_field_names(self) -> frozenset[str]:
-        return FIELDS.names
 
 
 REPLICA_SET = ReplicaSetStrategy()

@@ -112,8 +112,8 @@ def check_counts(status: Json, names: Iterable[str], errors: Errors) -> None:
 def check_at_most_replicas(status: Json, names: Iterable[str], errors: Errors, *, ready_word: str) -> None:
     """No count exceeds `status.replicas`, and what is available is ready."""
     for name in names:
-        if status.get(name, 0) > status.get("replicas", 0):
-            errors.append(field.invalid(f"status.{name}", status[name], "cannot be greater than status.replicas"))
+        if (count := status.get(name, 0)) > status.get("replicas", 0):
+            errors.append(field.invalid(f"status.{name}", count, "cannot be greater than status.replicas"))
     available = status.get("availableReplicas", 0)
     if available > status.get("readyReplicas", 0):
         reason = f"cannot be greater than {ready_word}"

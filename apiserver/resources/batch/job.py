@@ -15,7 +15,16 @@ from apiserver.resources.batch.job_spec import (
     take_template_labels,
 )
 from apiserver.resources.batch.job_status import check_job_status_update, is_condition_true
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_immutable, check_label_selector, go_map
+from apiserver.resources.checks import (
+    NO_FIELDS,
+    NO_ITEMS,
+    Errors,
+    check_immutable,
+    check_label_selector,
+    check_selector_kept,
+    go_map,
+    go_selector,
+)
 from apiserver.resources.comparison import same
 from apiserver.resources.kinds import FieldMap, SpecKind
 from apiserver.resources.pods.pod_template import drop_disabled_fields
@@ -69,7 +78,7 @@ class JobStrategy(SpecKind):
         spec, before = new["spec"], old["spec"]
         _check_spec(spec, errors)
         _check_completions(spec, before, errors)
-        check_immutable(spec.get("selector"), before.get("selector"), "spec.selector", errors)
+        check_selector_kept(spec.get("selector"), before.get("selector"), errors)
         _check_template_change(spec, old, errors)
         for name in IMMUTABLE:
             check_immutable(spec.get(name), before.get(name), f"spec.{name}", errors)
@@ -123,7 +132,7 @@ def _check_generated_selector(job: Json, errors: Errors) -> None:
         elif labels[label] != value:
             errors.append(field.invalid(f"{path}[{label}]", go_map(labels), f"must be '{value}'"))
     if is_understood(spec["selector"]) and not selectors.from_label_selector(spec["selector"]).matches(expected):
-        errors.append(field.invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
+        errors.append(field.invalid("spec.selector", go_selector(spec["selector"]), "`selector` not auto-generated"))
 
 
 def _check_spec(spec: Json, errors: Errors) -> None:

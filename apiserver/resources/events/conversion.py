@@ -21,5 +21,9 @@ def to_stored(event: Object) -> Object:
     return {NAMES.get(name, name): value for name, value in event.items()}
 
 
+# What core/v1 always writes and events.k8s.io/v1 leaves out where it is empty.
+LEFT_OUT_EMPTY = ("reportingComponent", "reportingInstance")
+
+
 def from_stored(event: Object) -> Object:
-    return {STORED_NAMES.get(name, name): value for name, value in event.items()}
+    return {STORED_NAMES.get(name, name): value for name, value in event.items() if value or name not in LEFT_OUT_EMPTY}

@@ -61,4 +61,4 @@ def _check_kept(new: Object, old: Object, errors: Errors) -> None:
         if container.get("name") not in now:
             errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be removed\n"))
         elif not same(now[container["name"]], container):
-            errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be changed\n"))
+            errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be changed"))

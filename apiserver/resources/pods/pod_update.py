@@ -49,7 +49,7 @@ def check_pod_update(new: Object, old: Object, errors: Errors) -> None:
     if old_spec.get("schedulingGates"):
         _check_directives_narrowed(rest, old_spec, errors)
     if not same(rest, old_spec):
-        reason = f"pod updates may not change fields other than {','.join(UPDATABLE)}\n"
+        reason = f"pod updates may not change fields other than {','.join(UPDATABLE)}"
         errors.append(field.forbidden("spec", reason))
 
 

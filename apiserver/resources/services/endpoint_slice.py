@@ -54,14 +54,19 @@ class EndpointSliceStrategy(PlainKind):
         _drop_topology(new)
 
     def check(self, obj: Object, errors: Errors) -> None:
-        kind = obj.get("addressType", "")
-        check_choice(kind, ADDRESS_TYPES, "addressType", errors)
-        _check_ports(obj.get("ports") or NO_ITEMS, "ports", errors)
-        _check_endpoints(obj.get("endpoints") or NO_ITEMS, kind, "endpoints", errors)
+        self._check_all_but_endpoints(obj, errors)
+        _check_endpoints(obj.get("endpoints") or NO_ITEMS, obj.get("addressType", ""), "endpoints", errors)
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
-        self.check(new, errors)
+        if same(new.get("endpoints"), old.get("endpoints")):
+            self._check_all_but_endpoints(new, errors)
+        else:
+            self.check(new, errors)
         check_immutable(new.get("addressType"), old.get("addressType"), "addressType", errors)
+
+    def _check_all_but_endpoints(self, obj: Object, errors: Errors) -> None:
+        check_choice(obj.get("addressType", ""), ADDRESS_TYPES, "addressType", errors)
+        _check_ports(obj.get("ports") or NO_ITEMS, "ports", errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return list(_warnings(obj))

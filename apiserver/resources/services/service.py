@@ -100,7 +100,7 @@ def _drop_what_the_type_ends(new: Object, old: Json) -> None:
     if facts.needs_cluster_ip(before) and not facts.needs_cluster_ip(spec):
         if _unchanged(spec, before, "clusterIP") and _unchanged(spec, before, "clusterIPs"):
             _drop(spec, "clusterIP", "clusterIPs")
-        for name in ("ipFamilies", "ipFamilyPolicy"):
+        for name in ("ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             if _unchanged(spec, before, name):
                 _drop(spec, name)
     lost_node_ports = facts.needs_node_ports(before) and not facts.needs_node_ports(spec)
