@@ -61,7 +61,7 @@ class BindingStore:
         metadata["resourceVersion"] = ""
         for kind, more in (
             ("annotations", binding.get("metadata", {}).get("annotations") or {}),
-            ("labels", self._topology(node)),
+            ("labels", {**(binding.get("metadata", {}).get("labels") or {}), **self._topology(node)}),
         ):
             if more:
                 metadata[kind] = {**(metadata.get(kind) or {}), **more}
