@@ -67,8 +67,11 @@ class BindingStore:
                 metadata[kind] = {**(metadata.get(kind) or {}), **more}
         status = dict(pod.get("status") or {})
         now = format_time(self._machinery.clock.now())
+        status.pop("nominatedNodeName", None)  # a promise that was kept is none any more
         status["conditions"] = set_condition(
-            status.get("conditions") or [], {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now
+            [_without_reasons(condition) for condition in status.get("conditions") or []],
+            {"type": "PodScheduled", "status": "True", "lastProbeTime": None},
+            now,
         )
         return {**pod, "metadata": metadata, "spec": {**spec, "nodeName": node}, "status": status}
 
@@ -79,3 +82,10 @@ class BindingStore:
 
     def _conflict(self, name: str, why: str) -> Conflict:
         return Conflict.of("pods/binding", "", name, why)
+
+
+def _without_reasons(condition: Object) -> Object:
+    """What the scheduler wrote about failed attempts does not outlive the one that succeeded."""
+    if condition["type"] != "PodScheduled":
+        return condition
+    return {key: value for key, value in condition.items() if key in ("type", "status", "lastTransitionTime")}
