@@ -25,7 +25,10 @@ Config = dict[str, Any]
 
 async def write_context(path: Path, server: str, token: str, clock: Clock) -> None:
     """Set cluster, user and context `kubeloop`, and make it the current one. UsageError where that cannot be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write the kubeconfig {path}: {error.strerror}") from error
     await _wait_for_lock(path, clock)
     try:
         config = _read(path)

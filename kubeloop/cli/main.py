@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from typer.exceptions import Abort, TyperException
 
 from kubeloop.cli.display import Display
-from kubeloop.cli.options import UpOptions, UsageError
+from kubeloop.cli.options import DEFAULT_DATA_DIR, UpOptions, UsageError
 from kubeloop.cli.supervisor import StartFailed
+
+# What the user can mend: one line and exit code 1. An OSError is a file or a disk that refuses.
+EXPECTED = (UsageError, StartFailed, OSError)
 
 app = typer.Typer(
     help="A Kubernetes control plane you can read, run, break and test with.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -28,7 +31,7 @@ DataDir = Annotated[Path, typer.Option("--data-dir", envvar="KUBELOOP_DATA_DIR",
 @app.command()
 def up(
     port: Annotated[int, typer.Option(envvar="KUBELOOP_PORT", help="port of the API server, on loopback")] = 8001,
-    data_dir: DataDir = Path(".kubeloop"),
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     nodes: Annotated[int, typer.Option(envvar="KUBELOOP_NODES", help="how many simulated nodes")] = 3,
     kubeconfig: Annotated[
         Path | None,
@@ -43,26 +46,23 @@ def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="return when the stack is ready")] = False,
 ) -> None:
     """Start the whole stack: API server, control loops, scheduler and nodes, each a process."""
+    from kubeloop.cli.detached import up_detached
     from kubeloop.cli.up import up as run_up
-    from kubeloop.cli.up import up_detached
 
     options = UpOptions(
         port, data_dir, nodes, kubeconfig, node_cpu, node_memory, node_pods, tuple(apiserver_arg or ()), detach
     )
-    if detach:
-        arguments = [argument for argument in sys.argv[2:] if argument not in ("--detach", "-d")]
-        _run(up_detached(options, Display(), arguments))
-    else:
-        _run(run_up(options, Display()))
+    start = up_detached if detach else run_up
+    asyncio.run(start(options, Display()))
 
 
 @app.command()
-def down(data_dir: DataDir = Path(".kubeloop")) -> None:
+def down(data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
     """Stop the stack; its state is kept."""
     from kubeloop.cli.down import down as run_down
 
     display = Display()
-    if _run(run_down(data_dir, display.note)):
+    if asyncio.run(run_down(data_dir, display.note)):
         display.stopped()
     else:
         display.step(f"no stack runs on {data_dir}")
@@ -70,37 +70,54 @@ def down(data_dir: DataDir = Path(".kubeloop")) -> None:
 
 @app.command()
 def status(
-    data_dir: DataDir = Path(".kubeloop"),
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     output: Annotated[str, typer.Option("-o", "--output", help="json, or a table without it")] = "",
 ) -> None:
     """Show what runs."""
     from kubeloop.cli.down import status as read_status
 
     if output not in ("", "json"):
-        _fail(f"--output={output}: only json is known")
-    try:
-        shown = read_status(data_dir)
-    except UsageError as error:
-        _fail(str(error))
+        raise UsageError(f"--output={output}: only json is known")
+    shown = read_status(data_dir)
     if output == "json":
         print(json.dumps(shown, indent=2))
     else:
         Display().status(shown)
 
 
-def _run(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a command; what the user can mend is one line and exit code 1."""
+@app.command()
+def demo() -> None:
+    """Watch the control loops converge on a throw-away stack; exit code 0 if everything did."""
+    from kubeloop.cli.demo.tour import NotConverged
+    from kubeloop.cli.demo.tour import demo as run_demo
+
     try:
-        return asyncio.run(work)
-    except (UsageError, StartFailed) as error:
-        _fail(str(error))
+        asyncio.run(run_demo())
+    except NotConverged as failure:
+        raise StartFailed(str(failure)) from failure
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code. Without a command it shows what there is."""
+    chosen = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return int(app(chosen or ["--help"], prog_name="kubeloop", standalone_mode=False) or 0)
+    except TyperException as error:
+        return _failed(error.format_message())
+    except EXPECTED as error:
+        return _failed(_text(error))
     except BaseExceptionGroup as group:
-        expected = group.subgroup((UsageError, StartFailed))
+        expected = group.subgroup(EXPECTED)
         if expected is None:
             raise
-        _fail(str(_first(expected)))
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        return _failed(_text(_first(expected)))
+    except (KeyboardInterrupt, Abort):
+        return 130
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    sys.exit(main())
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -108,11 +125,12 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
-def _fail(text: str) -> None:
-    print(f"error: {text}", file=sys.stderr)
-    raise typer.Exit(1)
+def _text(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
-def run() -> None:
-    """The entry point of the installed command."""
-    app()
+def _failed(text: str) -> int:
+    print("error: " + " ".join(text.split()), file=sys.stderr)
+    return 1

@@ -6,6 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from kubeloop.apimachinery import quantity
+
+DEFAULT_DATA_DIR = Path(".kubeloop")
+
 
 class UsageError(Exception):
     """Something the user can mend: shown as one line, exit code 1."""
@@ -16,7 +20,7 @@ class UpOptions:
     """The whole stack's settings. Sizes are Kubernetes quantities."""
 
     port: int = 8001
-    data_dir: Path = Path(".kubeloop")
+    data_dir: Path = DEFAULT_DATA_DIR
     nodes: int = 3
     kubeconfig: Path | None = None  # None: the file named by KUBECONFIG, or ~/.kube/config
     node_cpu: str = "4"
@@ -45,6 +49,30 @@ class UpOptions:
             raise UsageError(f"--nodes={self.nodes}: must not be negative")
         if self.node_pods < 1:
             raise UsageError(f"--node-pods={self.node_pods}: must be greater than 0")
+        _check_amount("--node-cpu", self.node_cpu, "4 or 500m")
+        _check_amount("--node-memory", self.node_memory, "8Gi or 512Mi")
         for argument in self.apiserver_args:
             if not argument.startswith("-"):
                 raise UsageError(f"--apiserver-arg={argument}: write --apiserver-arg=--flag=value")
+
+    def as_flags(self) -> list[str]:
+        """The command line that says the same; `detach` is left out, as it is not the stack's."""
+        return [
+            f"--port={self.port}",
+            f"--data-dir={self.data_dir}",
+            f"--nodes={self.nodes}",
+            f"--kubeconfig={self.kubeconfig_path}",
+            f"--node-cpu={self.node_cpu}",
+            f"--node-memory={self.node_memory}",
+            f"--node-pods={self.node_pods}",
+            *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
+        ]
+
+
+def _check_amount(flag: str, text: str, example: str) -> None:
+    try:
+        sign = quantity.parse(text).sign
+    except quantity.QuantityError:
+        raise UsageError(f"{flag}={text}: not a quantity, such as {example}") from None
+    if sign <= 0:
+        raise UsageError(f"{flag}={text}: must be greater than 0")

