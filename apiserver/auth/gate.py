@@ -1,0 +1,106 @@
+"""The way in: who asks, as whom, and whether he may, before anybody looks whether what he asks for exists.
+
+The application calls `Gate.admit` for every request with nothing but its first line and headers. Like the real server
+(apiserver/pkg/endpoints/request and filters, v1.36) it reads the access off the path alone, so that refusals tell
+nothing about what is served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from apiserver.auth.authentication import User
+from apiserver.auth.authorization import Access, Authorizer, require
+from apiserver.auth.impersonation import impersonate
+from kubeloop.apimachinery.field_selectors import parse
+from kubeloop.apimachinery.selectors import SelectorError
+from kubeloop.apimachinery.validation import path_segment_errors
+
+Query = Mapping[str, Sequence[str]]
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+_VERBS = {
+    "DELETE": "delete",
+    "GET": "get",
+    "HEAD": "get",
+    "PATCH": "patch",
+    "POST": "create",
+    "PUT": "update",
+}
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+class Gate:
+    """Authentication, impersonation and authorization in one step."""
+
+    def __init__(self, authenticate: Callable[[str], User], authorizer: Authorizer) -> None:
+        self._authenticate = authenticate
+        self._authorizer = authorizer
+
+    def admit(self, method: str, path: str, query: Query, headers: RawHeaders) -> User:
+        """The user to carry the request out as. Raises Unauthorized, Forbidden, or BadRequest from impersonation.
+
+        `path` has its percent-escapes; header names are lower case.
+        """
+        authorization = b""
+        impersonating = False
+        for name, value in headers:
+            if name == b"authorization":
+                authorization = value
+            elif name.startswith(b"impersonate-"):
+                impersonating = True
+        user = self._authenticate(authorization.decode("latin-1"))
+        access = access_of(user, method, path, query)
+        if impersonating:
+            texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+            user = impersonate(user, texts, access, self._authorizer)
+            access = replace(access, user=user)
+        require(self._authorizer, access)
+        return user
+
+
+def access_of(user: User, method: str, path: str, query: Query) -> Access:
+    """What a request asks for: a verb on a resource, or on a path where it is about none."""
+    segments = [segment for segment in path.split("/") if segment]
+    if not _is_about_resource(segments):
+        return Access(user, method.lower(), path=path)
+    group = "" if segments[0] == "api" else segments[1]
+    version, *rest = segments[2 if group else 1 :]
+    verb = _VERBS.get(method, "")
+    if rest[0] in ("watch", "proxy") and len(rest) > 1:
+        verb, rest = rest[0], rest[1:]
+    namespace = rest[1] if rest[0] == "namespaces" and len(rest) > 1 else ""
+    if namespace and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+        rest = rest[2:]
+    resource, name, subresource = (*rest, "", "")[:3]
+    if not name and verb == "get":
+        verb, name = _list_verb(query), _selected_name(query)
+    if not name and verb == "delete":
+        verb = "deletecollection"
+    return Access(user, verb, group, version, resource, subresource, namespace, name)
+
+
+def _is_about_resource(segments: Sequence[str]) -> bool:
+    """`/api/v1/pods`, `/apis/apps/v1/deployments`: what is shorter is discovery."""
+    if not segments or segments[0] not in ("api", "apis"):
+        return False
+    return len(segments) >= (3 if segments[0] == "api" else 4)
+
+
+def _list_verb(query: Query) -> str:
+    """`watch=<anything>` is a watch."""
+    asked = query.get("watch")
+    return "watch" if asked and asked[0].lower() not in ("false", "0") else "list"
+
+
+def _selected_name(query: Query) -> str:
+    """A list of one object by field selector counts as access to that object."""
+    selector = (query.get("fieldSelector") or ("",))[0]
+    if "metadata.name" not in selector:
+        return ""
+    try:
+        name = parse(selector).exact_value("metadata.name") or ""
+    except SelectorError:
+        return ""
+    return "" if path_segment_errors(name) else name
