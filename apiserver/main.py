@@ -20,6 +20,7 @@ from apiserver.server import ALWAYS_ALLOW, RBAC, ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
 from apiserver.storage.sqlite import SqliteStorage
+from kubeloop.arguments import Arguments
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
 
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="apiserver", description="The Kubernetes API over a revision log.")
+    parser = Arguments("apiserver", "The Kubernetes API over a revision log.")
     add = parser.add_argument
     add("--bind-address", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add("--port", "--secure-port", type=int, default=8001, help="port to listen on (default %(default)s)")

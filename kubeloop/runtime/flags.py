@@ -6,13 +6,15 @@ import argparse
 import re
 from pathlib import Path
 
+from kubeloop.arguments import Arguments
+
 _UNITS_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _duration_part = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def parser(component: str, description: str = "", elects: bool = True) -> argparse.ArgumentParser:
     """A process adds its own flags to what this returns. `elects=False`: it has no leader and no flags about one."""
-    parser = argparse.ArgumentParser(prog=component, description=description, allow_abbrev=False)
+    parser = Arguments(component, description)
     api = parser.add_argument_group("API server")
     api.add_argument("--master", default="", help="address of the API server; overrides the kubeconfig's")
     api.add_argument("--kubeconfig", default="", help="path of a kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
