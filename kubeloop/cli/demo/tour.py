@@ -131,7 +131,7 @@ class Tour:
         new = next(replica_set for replica_set in now.replica_sets if replica_set.wanted)
         self._view.say(
             f"The Deployment loop made the ReplicaSet {new.name} and moved the replicas over step by step, never fewer "
-            f"than {fewest_available} available; {old.name} stays at 0, so that `kubectl rollout undo` can go back to it."
+            f"than {fewest_available} available; {old.name} stays at 0, and `kubectl rollout undo` can go back to it."
         )
 
     async def _look(self) -> Snapshot:

@@ -1,0 +1,16 @@
+"""Command lines of the processes: a flag that is wrong is one line and exit code 1, as Kubernetes' components have it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+
+class Arguments(argparse.ArgumentParser):
+    """argparse, which would print its usage over the reason and end with 2. Flags may not be abbreviated."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(prog=prog, description=description, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(1, f"error: {message} (see --help)\n")
