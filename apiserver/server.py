@@ -16,9 +16,10 @@ from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
 from apiserver.auth.escalation import Escalation
+from apiserver.auth.gate import Gate
 from apiserver.auth.rbac import Rbac
 from apiserver.bootstrap import bootstrap
-from apiserver.handlers.api import Authenticate, KubernetesApi
+from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
 from apiserver.handlers.bodies import Decoder
 from apiserver.handlers.metrics import Metrics
@@ -71,11 +72,11 @@ class ApiServer:
         self.registry = Registry(machinery)
         sources = tuple(token_sources)
         authenticator = Authenticator(sources, allow_anonymous)
-        authenticate: Authenticate = authenticator.authenticate if sources else lambda authorization: UNSECURED
+        gate = Gate(authenticator.authenticate if sources else lambda authorization: UNSECURED, authorizer)
         metrics = Metrics(clock.monotonic)
         subresources = SubresourceHandler(authenticator, authorizer)
-        api = KubernetesApi(self.registry, Decoder(schema), authenticate, authorizer, subresources, metrics)
-        self.app = Application(api, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
+        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics)
+        self.app = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

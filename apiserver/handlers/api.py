@@ -1,4 +1,4 @@
-"""The way of an API request: find its target, know its user, ask whether they may, carry out the verb, answer.
+"""The way of an API request: pass the gate, find its target, carry out the verb, answer.
 
 `KubernetesApi` is a raw ASGI application for the paths /api and /apis: FastAPI's dependency machinery would cost more
 than the write it leads to. Every refusal on the way is an ApiError and becomes its Status here, and only here.
@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from apiserver.auth.authentication import User
-from apiserver.auth.authorization import Access, Authorizer, require
+from apiserver.auth.gate import Gate
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
@@ -33,7 +32,6 @@ from kubeloop.apimachinery.errors import (
 
 log = structlog.get_logger("apiserver")
 
-Authenticate = Callable[[str], User]
 Verb = Callable[[Call], Awaitable[Response]]
 
 # HTTP method -> Kubernetes verb, on a collection and on an object.
@@ -61,14 +59,12 @@ class KubernetesApi:
         self,
         registry: Registry,
         decoder: Decoder,
-        authenticate: Authenticate,
-        authorizer: Authorizer,
+        gate: Gate,
         subresources: SubresourceHandler,
         metrics: Metrics,
     ) -> None:
         self._registry, self._decoder = registry, decoder
-        self._authenticate, self._authorizer = authenticate, authorizer
-        self._subresources, self._metrics = subresources, metrics
+        self._gate, self._subresources, self._metrics = gate, subresources, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         warnings = Warnings()
@@ -93,18 +89,17 @@ class KubernetesApi:
         self, scope: Scope, receive: Receive, send: Send, warnings: Warnings, measured: Metrics.Measured
     ) -> Response | None:
         headers = dict(scope["headers"])
-        user = self._authenticate(headers.get(b"authorization", b"").decode("latin-1"))
+        query = parse_query(scope["query_string"])
+        user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"])
         path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
         segments = split_path(path)
         found = self._find(segments, headers)
         if isinstance(found, Response):
             return found if scope["method"] in ("GET", "HEAD") else error_response(_not_allowed())
-        query = parse_query(scope["query_string"])
         verb = self._verb(scope["method"], found, query)
         measured.verb, measured.resource = verb, found.kind.plural
         if found.kind.deprecation:
             warnings.add(found.kind.deprecation)
-        require(self._authorizer, _access(user, verb, found))
         form = negotiate(headers.get(b"accept", b"").decode("latin-1"))
         body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
         call = Call(self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings)
@@ -166,20 +161,6 @@ class KubernetesApi:
 
 def _not_allowed() -> MethodNotAllowed:
     return MethodNotAllowed("the server does not allow this method on the requested resource", details={})
-
-
-def _access(user: User, verb: str, target: Target) -> Access:
-    resource = target.kind.resource
-    return Access(
-        user=user,
-        verb=verb,
-        group=resource.group,
-        version=resource.version,
-        resource=resource.plural,
-        subresource=target.subresource,
-        namespace=target.namespace or (target.name if resource.kind == "Namespace" else ""),
-        name=target.name,
-    )
 
 
 def _accept(headers: dict[bytes, bytes]) -> str:

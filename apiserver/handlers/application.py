@@ -1,4 +1,7 @@
-"""The ASGI application: the API's own paths go straight to KubernetesApi, everything else through FastAPI."""
+"""The ASGI application: the API's own paths go straight to KubernetesApi, everything else through FastAPI.
+
+Both go through the gate first: KubernetesApi by itself, so that its metrics count refusals, the others here.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
+from apiserver.auth.gate import Gate
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.request import parse_query
 from apiserver.handlers.response import Receive, Response, Scope, Send, error_response
 from apiserver.handlers.system import add_routes
 from apiserver.registry.catalog import Catalog
-from kubeloop.apimachinery.errors import Forbidden, MethodNotAllowed
+from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
 
 Lifespan = Callable[[FastAPI], object]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -25,9 +30,11 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 class Application(FastAPI):
     """FastAPI with the Kubernetes API in front of it."""
 
-    def __init__(self, api: KubernetesApi, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics) -> None:
+    def __init__(
+        self, api: KubernetesApi, gate: Gate, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics
+    ) -> None:
         super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None)
-        self._api = api
+        self._api, self._gate = api, gate
         add_routes(self, catalog, openapi, metrics)
         self.add_exception_handler(HTTPException, _as_kubernetes_says_it)
 
@@ -38,8 +45,17 @@ class Application(FastAPI):
             await _refuse_host(_host(scope)).send(send)
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
             await self._api(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is not None:
+            await error_response(refusal).send(send)
         else:
             await super().__call__(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> ApiError | None:
+        try:
+            self._gate.admit(scope["method"], scope["path"], parse_query(scope["query_string"]), scope["headers"])
+        except ApiError as error:
+            return error
+        return None
 
 
 async def _as_kubernetes_says_it(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
