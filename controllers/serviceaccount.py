@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controllers.pod_control import is_namespace_terminating
+from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError
 from kubeloop.apimachinery.meta import Object, ObjectKey, name_of, namespace_of
 from kubeloop.apimachinery.resource import NAMESPACES, SERVICE_ACCOUNTS

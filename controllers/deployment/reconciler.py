@@ -17,7 +17,7 @@ from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
 from controllers.deployment.status import differs
 from controllers.own_writes import OwnWrites
-from controllers.pod_control import is_namespace_terminating
+from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, NotFound

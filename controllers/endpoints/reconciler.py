@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controllers.endpoints import plan
-from controllers.pod_control import is_namespace_terminating
+from controllers.refusals import is_namespace_terminating
 from controllers.services import membership
 from controllers.services.trigger_times import TriggerTimes
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, NotFound

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from controllers import pods
 from controllers.endpointslice.desired import address_types, desired
 from controllers.endpointslice.plan import MANAGER, Changes, plan
-from controllers.pod_control import is_namespace_terminating
+from controllers.refusals import is_namespace_terminating
 from controllers.services import membership, slices, trigger_times
 from controllers.services.slices import SliceTracker
 from controllers.services.trigger_times import TriggerTimes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controllers.endpointslice_mirroring.plan import MANAGER, MAX_PER_SUBSET, Changes, Mirror, desired, plan
-from controllers.pod_control import is_namespace_terminating
+from controllers.refusals import is_namespace_terminating
 from controllers.services import slices
 from controllers.services.slices import SliceTracker
 from kubeloop.apimachinery.errors import ApiError, NotFound

@@ -17,6 +17,7 @@ from controllers.garbage_collector.objects import Objects
 from controllers.garbage_collector.orphaning import Orphaner
 from kubeloop.apimachinery.meta import Object, ObjectKey, name_of, namespace_of, uid_of
 from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
@@ -56,23 +57,26 @@ class Monitors:
 
     def __init__(self, manager: Manager, graph: Graph, objects: Objects) -> None:
         self._manager, self._graph, self._objects = manager, graph, objects
-        self._watched: set[Resource] = set()
+        self._watched: dict[Resource, Informer] = {}
 
     async def reconcile(self, key: ObjectKey) -> Result:
         try:
-            served = await discover(self._manager.api)
+            served, is_complete = await discover(self._manager.api), True
         except DiscoveryFailed as error:
             log.warning("discovery is incomplete", error=str(error))
-            served = list(error.served)
+            served, is_complete = list(error.served), False
         self._objects.learn(served)
-        for entry in served:
-            if is_collectable(entry) and entry.resource not in self._watched:
-                self._watch(entry.resource)
+        collectable = {entry.resource for entry in served if is_collectable(entry)}
+        for resource in sorted(collectable - self._watched.keys(), key=str):
+            self._watch(resource)
+        if is_complete:
+            for resource in self._watched.keys() - collectable:
+                self._manager.drop_informer(self._watched.pop(resource))
         return RequeueAfter(DISCOVERY_SECONDS)
 
     def _watch(self, resource: Resource) -> None:
-        self._watched.add(resource)
-        self._manager.informer(resource).add_handler(partial(self._on_change, resource))
+        informer = self._watched[resource] = self._manager.informer(resource)
+        informer.add_handler(partial(self._on_change, resource))
 
     def _on_change(self, resource: Resource, delta: Delta) -> None:
         if delta.old is not None and (delta.new is None or uid_of(delta.new) != uid_of(delta.old)):

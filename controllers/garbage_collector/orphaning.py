@@ -6,10 +6,10 @@ from functools import partial
 
 import structlog
 
+from controllers.batches import at_once
 from controllers.garbage_collector.graph import Graph, Node
 from controllers.garbage_collector.identity import ORPHAN, Identity
 from controllers.garbage_collector.objects import Objects
-from controllers.pod_control import at_once
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.runtime.result import DONE, Result

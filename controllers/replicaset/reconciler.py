@@ -12,8 +12,10 @@ from functools import partial
 import structlog
 
 from controllers import children, pods
+from controllers.batches import at_once, slow_start
 from controllers.own_writes import OwnWrites
-from controllers.pod_control import PodControl, at_once, is_namespace_terminating, pod_from_template, slow_start
+from controllers.pod_control import PodControl, pod_from_template
+from controllers.refusals import is_namespace_terminating
 from controllers.replicaset import status, victims
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
 from kubeloop.apimachinery.clock import Clock

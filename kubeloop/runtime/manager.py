@@ -44,6 +44,7 @@ class Manager:
         self.api, self.clock, self.rng = api, clock, rng
         self.options = options or ManagerOptions()
         self._informers: dict[Scope, Informer] = {}
+        self._informer_tasks: dict[Scope, asyncio.Task[None]] = {}
         self._recorders: dict[tuple[str, str], EventRecorder] = {}
         self._controllers: list[Controller] = []
         self._tasks: list[tuple[str, Task]] = []
@@ -70,8 +71,15 @@ class Manager:
             informer = Informer(self.api, scope, self.clock, self.rng, mutation_detector=detector)
             self._informers[scope] = informer
             if self._running is not None:
-                self._running.create_task(informer.run(), name=f"informer {scope}")
+                self._start_informer(self._running, informer)
         return self._informers[scope]
+
+    def drop_informer(self, informer: Informer) -> None:
+        """Stop mirroring what is no longer served. Whoever asks for it again gets a new informer."""
+        self._informers.pop(informer.scope, None)
+        task = self._informer_tasks.pop(informer.scope, None)
+        if task is not None:
+            task.cancel()
 
     def event_recorder(self, component: str, host: str = "") -> EventRecorder:
         """The shared recorder of a component; its events are sent while the manager runs."""
@@ -117,10 +125,14 @@ class Manager:
             await informer.wait_for_sync()
 
     def _start_informers_and_recorders(self, group: asyncio.TaskGroup) -> None:
-        for scope, informer in self._informers.items():
-            group.create_task(informer.run(), name=f"informer {scope}")
+        for informer in self._informers.values():
+            self._start_informer(group, informer)
         for (component, _), recorder in self._recorders.items():
             group.create_task(recorder.run(), name=f"events of {component}")
+
+    def _start_informer(self, group: asyncio.TaskGroup, informer: Informer) -> None:
+        task = group.create_task(informer.run(), name=f"informer {informer.scope}")
+        self._informer_tasks[informer.scope] = task
 
     async def _start_controllers(self, group: asyncio.TaskGroup) -> None:
         await self.wait_for_sync()
