@@ -12,6 +12,7 @@ from apiserver.resources.admissionregistration.mutating_policy import MUTATING_P
 from apiserver.resources.admissionregistration.policy_binding import MUTATING_POLICY_BINDING, VALIDATING_POLICY_BINDING
 from apiserver.resources.admissionregistration.validating_policy import VALIDATING_POLICY
 from apiserver.resources.admissionregistration.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from apiserver.resources.apiextensions.definition import CUSTOM_RESOURCE_DEFINITION
 from apiserver.resources.apiregistration.api_service import API_SERVICE
 from apiserver.resources.apps.controller_revision import CONTROLLER_REVISION
 from apiserver.resources.apps.daemon_set import DAEMON_SET
@@ -78,6 +79,7 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): VALIDATING_POLICY,
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): VALIDATING_POLICY_BINDING,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): VALIDATING_WEBHOOKS,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): CUSTOM_RESOURCE_DEFINITION,
     ("apiregistration.k8s.io", "APIService"): API_SERVICE,
     ("apps", "ControllerRevision"): CONTROLLER_REVISION,
     ("apps", "DaemonSet"): DAEMON_SET,

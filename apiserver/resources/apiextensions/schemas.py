@@ -1,0 +1,50 @@
+"""Walking OpenAPI schemas as CustomResourceDefinitions carry them: the JSON of JSONSchemaProps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+EMBEDDED = "x-kubernetes-embedded-resource"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+LIST_TYPE = "x-kubernetes-list-type"
+LIST_KEYS = "x-kubernetes-list-map-keys"
+MAP_TYPE = "x-kubernetes-map-type"
+RULES = "x-kubernetes-validations"
+JUNCTORS = ("allOf", "anyOf", "oneOf")
+META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
+
+
+def items_of(schema: Schema) -> Schema | None:
+    """The schema of a list's items; None where there is none, or (as JSON schema allows) several."""
+    items = schema.get("items")
+    return items if isinstance(items, Mapping) else None
+
+
+def properties_of(schema: Schema) -> Mapping[str, Schema]:
+    return schema.get("properties") or {}
+
+
+def additional_of(schema: Schema) -> Schema | None:
+    """The schema of further properties, where they have one."""
+    additional = schema.get("additionalProperties")
+    return additional if isinstance(additional, Mapping) else None
+
+
+def all_within(schema: Schema) -> Iterator[Schema]:
+    """The schema and every one inside it."""
+    yield schema
+    inner = [items_of(schema), additional_of(schema), schema.get("not"), *properties_of(schema).values()]
+    for name in JUNCTORS:
+        inner += schema.get(name) or ()
+    for part in inner:
+        if part is not None:
+            yield from all_within(part)
+
+
+def has_value(schema: Schema, name: str) -> bool:
+    """Whether a field is set to more than its zero."""
+    return bool(schema.get(name)) or (name == "default" and schema.get(name) is not None)
