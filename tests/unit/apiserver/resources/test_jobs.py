@@ -1,0 +1,180 @@
+"""Jobs and CronJobs: generated selectors, schedules, index lists, and what may change."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.resources.batch.cron_schedule import ScheduleError, check_schedule
+from apiserver.resources.batch.index_intervals import IntervalError, count_indexes
+from kubeloop.apimachinery.meta import Object
+from tests.testkit.kinds import UID, KindOnTrial
+
+JOBS = KindOnTrial("batch/v1", "Job")
+CRON_JOBS = KindOnTrial("batch/v1", "CronJob")
+
+POD_SPEC: Object = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "n:1"}]}
+GENERATED = {
+    "batch.kubernetes.io/controller-uid": UID,
+    "batch.kubernetes.io/job-name": "a",
+    "controller-uid": UID,
+    "job-name": "a",
+}
+
+
+def job(**spec: object) -> Object:
+    return {"spec": {"template": {"spec": POD_SPEC}, **spec}}
+
+
+def cron_job(**spec: object) -> Object:
+    return {"spec": {"schedule": "*/5 * * * *", "jobTemplate": job(), **spec}}
+
+
+def test_a_job_gets_its_defaults() -> None:
+    """A Job runs one pod once and is tried again six times."""
+    created = JOBS.created(job())["spec"]
+
+    actual = {name: value for name, value in created.items() if name not in ("selector", "template")}
+
+    expected = {
+        "parallelism": 1,
+        "completions": 1,
+        "backoffLimit": 6,
+        "manualSelector": False,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": "TerminatingOrFailed",
+    }
+    assert expected == actual
+
+
+def test_a_job_selects_its_own_pods() -> None:
+    """Selector and template labels name the Job by its uid; a Job without labels has the template's."""
+    created = JOBS.created(job())
+
+    actual = (
+        created["spec"]["selector"]["matchLabels"],
+        created["spec"]["template"]["metadata"]["labels"],
+        created["metadata"]["labels"],
+    )
+
+    assert ({"batch.kubernetes.io/controller-uid": UID}, GENERATED, GENERATED) == actual
+
+
+def test_labels_of_its_own_are_all_a_job_has() -> None:
+    """Generated labels go to the pods only where the Job has labels itself."""
+    created = JOBS.created({**job(), "metadata": {"labels": {"app": "w"}}})
+
+    actual = created["metadata"]["labels"]
+
+    assert {"app": "w"} == actual
+
+
+def test_the_pods_of_a_job_end() -> None:
+    """A template whose pods are always restarted is refused."""
+    body = job(template={"spec": {**POD_SPEC, "restartPolicy": "Always"}})
+
+    actual = JOBS.create_errors(body)
+
+    assert ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'] == actual
+
+
+def test_completions_of_an_unindexed_job_stay() -> None:
+    """Only an indexed Job can be made larger."""
+    old = JOBS.created(job())
+
+    actual = JOBS.change_errors(old, {"spec": {"completions": 3}})
+
+    assert ["spec.completions: Invalid value: 3: field is immutable"] == actual
+
+
+def test_parallelism_and_suspension_may_change() -> None:
+    """How many pods run at a time is free to change, down to none."""
+    old = JOBS.created(job())
+
+    actual = JOBS.change_errors(old, {"spec": {"parallelism": 3, "suspend": True}})
+
+    assert [] == actual
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("0", 1), ("0-2", 3), ("1,3-4,6", 4)], ids=["none", "one", "range", "mixed"]
+)
+def test_index_lists_are_counted(text: str, count: int) -> None:
+    """Single indexes and ranges add up."""
+    actual = count_indexes(text, 10)
+
+    assert count == actual
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("2-1", "non-increasing order, previous: 2, current: 1"),
+        ("1,1", "non-increasing order, previous: 1, current: 1"),
+        ("10", 'too large index: "10"'),
+        (
+            "1-2-3",
+            'the fragment "1-2-3" violates the requirement that an index interval can have at most two parts '
+            "separated by '-'",
+        ),
+    ],
+)
+def test_bad_index_lists_are_explained(text: str, reason: str) -> None:
+    """Why a list of indexes is not understood is said in the real server's words."""
+    with pytest.raises(IntervalError) as refused:
+        count_indexes(text, 10)
+
+    assert reason == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "schedule", ["* * * * *", "*/5 0-4 1,15 jan-mar mon", "@hourly", "@every 1h30m", "0 0 ? * 0", "TZ=UTC 0 0 * * *"]
+)
+def test_schedules_are_understood(schedule: str) -> None:
+    """Fields, steps, ranges, names, descriptors, intervals and time zones are all schedules."""
+    actual = check_schedule(schedule)
+
+    assert actual is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "reason"),
+    [
+        ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
+        ("60 * * * *", "end of range (60) above maximum (59): 60"),
+        ("* * * * mon-", 'failed to parse int from : strconv.Atoi: parsing "": invalid syntax'),
+        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
+        ("@often", "unrecognized descriptor: @often"),
+        ("", "empty spec string"),
+    ],
+)
+def test_bad_schedules_are_explained(schedule: str, reason: str) -> None:
+    """Why a schedule is not understood is said in the words of the library the real server uses."""
+    with pytest.raises(ScheduleError) as refused:
+        check_schedule(schedule)
+
+    assert reason == str(refused.value)
+
+
+def test_a_cron_job_gets_its_defaults() -> None:
+    """Runs may overlap, three good and one failed are kept; the template gets none of a Job's own defaults."""
+    created = CRON_JOBS.created(cron_job())["spec"]
+
+    actual = {name: value for name, value in created.items() if name != "jobTemplate"}
+
+    expected = {
+        "schedule": "*/5 * * * *",
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+    }
+    assert expected == actual
+    assert "backoffLimit" not in created["jobTemplate"]["spec"]
+
+
+def test_a_bad_schedule_is_refused() -> None:
+    """A CronJob's schedule is checked when it is written."""
+    actual = CRON_JOBS.create_errors(cron_job(schedule="often"))
+
+    assert ['spec.schedule: Invalid value: "often": expected exactly 5 fields, found 1: [often]'] == actual
