@@ -19,6 +19,7 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.apimachinery.times import format_micro_time
 from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.event_recorder import reference_to
 
 log = structlog.get_logger(__name__)
@@ -26,6 +27,8 @@ log = structlog.get_logger(__name__)
 EVENTS_V1 = Resource("events.k8s.io", "v1", "events", "Event")
 MAX_WAITING = 1000
 SENDERS = 8
+MAX_TRIES = 12
+RETRY_SECONDS = 10.0
 SERIES_SECONDS = 360.0  # without a repetition, a series has ended
 MAX_NOTE_LENGTH = 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,11 +85,22 @@ class Announcer:
         while True:
             event = await self._waiting.get()
             try:
-                await self._write(event)
-            except ApiError as error:
-                log.debug("event refused", reason=event["reason"], error=error.message)
+                await self._send(event)
             finally:
                 self._waiting.task_done()
+
+    async def _send(self, event: Object) -> None:
+        """A server that cannot be reached is waited for; one that refuses has said its last word."""
+        for _ in range(MAX_TRIES):
+            try:
+                await self._write(event)
+                return
+            except ConnectionFailed:
+                await self._clock.sleep(RETRY_SECONDS)
+            except ApiError as error:
+                log.debug("event refused", reason=event["reason"], error=error.message)
+                return
+        log.warning("event dropped", why="unreachable", reason=event["reason"], about=event["regarding"].get("name"))
 
     async def _write(self, event: Object) -> None:
         metadata = event["metadata"]

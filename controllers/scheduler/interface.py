@@ -14,7 +14,8 @@
     PostBind     tidy up
 
 A plugin is a class with a NAME and some of these bases; the framework finds out which by isinstance. Up to Permit they
-are synchronous and pure but for the plugin's own memory: nothing can change under them. The rest may await.
+are synchronous and pure but for the plugin's own memory: nothing can change under them. The rest may await; an ApiError
+they let through fails the binding, and the pod is tried again.
 Score is asked for all nodes at once, unlike upstream, because a call per node and plugin is what Python is slowest at.
 """
 

@@ -37,6 +37,7 @@ from controllers.scheduler.snapshot import Snapshot
 from controllers.scheduler.status import Status, failed
 from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 
@@ -209,12 +210,17 @@ class Scheduler:
 
     async def _carry_out(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         if "waits" in state:
+            self._writes.release()  # what waits writes nothing: it must not keep others from being bound
             status = await self.waiting.wait(pod.uid, state["waits"])
+            await self._writes.acquire()
             if status is not None:
                 return status
         self.queue.done(pod.uid)
-        status = await framework.pre_bind(state, pod, node_name)
-        return status if status is not None else await framework.bind(state, pod, node_name)
+        try:
+            status = await framework.pre_bind(state, pod, node_name)
+            return status if status is not None else await framework.bind(state, pod, node_name)
+        except ApiError as error:
+            return failed(error.message)
 
     async def _bind_failed(
         self, framework: Framework, state: CycleState, queued: QueuedPod, node_name: str, status: Status

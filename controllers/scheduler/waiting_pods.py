@@ -9,7 +9,7 @@ from controllers.scheduler.status import Status, unschedulable
 
 
 class WaitingPods:
-    """At most one entry a pod in its binding cycle, so the number of bindings under way bounds it."""
+    """One entry a pod that waits, so the pods of the cluster bound it."""
 
     def __init__(self) -> None:
         self._answers: dict[str, asyncio.Future[Status | None]] = {}

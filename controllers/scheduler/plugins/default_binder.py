@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from controllers.scheduler.interface import BindPlugin, CycleState
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.status import Status, failed
-from kubeloop.apimachinery.errors import ApiError
+from controllers.scheduler.status import Status
 from kubeloop.apimachinery.resource import PODS
-from kubeloop.client.transport import ConnectionFailed
 
 
 class DefaultBinder(BindPlugin):
@@ -20,8 +18,5 @@ class DefaultBinder(BindPlugin):
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
             "target": {"kind": "Node", "name": node_name},
         }
-        try:
-            await self.handle.api.create(PODS, binding, pod.namespace, subresource="binding", name=pod.name)
-        except (ApiError, ConnectionFailed) as error:
-            return failed(str(error))
+        await self.handle.api.create(PODS, binding, pod.namespace, subresource="binding", name=pod.name)
         return None

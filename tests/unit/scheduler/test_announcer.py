@@ -7,18 +7,25 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from controllers.scheduler.announcer import MAX_WAITING, Announcer
+from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
+from kubeloop.client.transport import ConnectionFailed
 from kubeloop.testing.builders import a_pod
 from kubeloop.testing.virtual_time import LoopClock, run
 
 
 class Sink:
-    def __init__(self) -> None:
+    """`failures`: raised by the next writes, in order."""
+
+    def __init__(self, *failures: ApiError) -> None:
+        self.failures = list(failures)
         self.created: list[Object] = []
         self.patches: list[Object] = []
 
     async def create(self, resource: Resource, obj: Object, namespace: str = "") -> Object:
+        if self.failures:
+            raise self.failures.pop(0)
         self.created.append(obj)
         return obj
 
@@ -27,9 +34,9 @@ class Sink:
         return patch
 
 
-def announced(test: Callable[[Announcer, LoopClock], Coroutine[Any, Any, None]]) -> Sink:
+def announced(test: Callable[[Announcer, LoopClock], Coroutine[Any, Any, None]], *failures: ApiError) -> Sink:
     async def main() -> Sink:
-        sink, clock = Sink(), LoopClock()
+        sink, clock = Sink(*failures), LoopClock()
         announcer = Announcer(sink, clock, "host")  # type: ignore[arg-type]
         running = asyncio.create_task(announcer.run())
         await test(announcer, clock)
@@ -106,3 +113,13 @@ def test_a_full_queue_drops_the_new_one() -> None:
             tell(announcer, version=str(number))
 
     assert MAX_WAITING == len(announced(test).created)
+
+
+def test_an_unreachable_server_is_waited_for() -> None:
+    """An event is sent when the server is back; one that the server refuses is not sent again."""
+
+    async def test(announcer: Announcer, clock: LoopClock) -> None:
+        tell(announcer)
+
+    assert 1 == len(announced(test, ConnectionFailed("down"), ConnectionFailed("down")).created)
+    assert 0 == len(announced(test, NotFound("no such namespace")).created)

@@ -282,6 +282,22 @@ def test_permit_holds_back_and_lets_go() -> None:
     assert message == "0/1 nodes are available: 1 rejected due to timeout after waiting 20s at plugin Hold."
 
 
+def test_pods_that_are_held_back_do_not_stop_others() -> None:
+    """However many pods a Permit plugin holds back, others are bound."""
+    profile = Profile("held", plugins=(*DEFAULT_PLUGINS, Entry(Hold)))
+
+    async def test(server: FakeServer) -> str:
+        server.put(a_node("a").capacity(pods="500"))
+        for number in range(MAX_WRITES + 10):
+            server.put(a_pod(f"held{number}").spec(schedulerName="held"))
+        await server.clock.sleep(5)
+        server.put(a_pod("p"))
+        await server.clock.sleep(1)
+        return server.node_of("p")
+
+    assert "a" == with_scheduler(test, profiles=(Profile(), profile))
+
+
 def test_bindings_are_bounded() -> None:
     """However many pods wait, only so many bindings are under way at once."""
 
