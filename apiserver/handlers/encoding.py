@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import yaml
 
 from apiserver.handlers.negotiation import PARTIAL, PARTIAL_LIST, YAML, Form
-from apiserver.printing.table import partial_metadata, partial_metadata_list, table
+from apiserver.printing.table import Convert, partial_metadata, partial_metadata_list, table
 from apiserver.registry.catalog import Kind
 from apiserver.storage.interface import Stored
 from kubeloop.apimachinery.errors import NotAcceptable
@@ -36,19 +36,38 @@ def object_of(kind: Kind, stored: Stored) -> Object:
     return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **obj}
 
 
+def printed_of(kind: Kind, stored: Stored) -> Object:
+    """The object that tables and metadata are made from: a built-in one as it is stored, whatever version is asked."""
+    if kind.conversion is None or kind.is_custom:
+        return object_of(kind, stored)
+    return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **stored.object()}
+
+
+def convert_of(kind: Kind) -> Convert | None:
+    """How a printed object becomes one of the version asked for."""
+    return None if kind.conversion is None or kind.is_custom else cast("Convert", kind.conversion.from_stored)
+
+
+def as_table(
+    kind: Kind, objects: Sequence[Object], meta: dict[str, Any], form: Form, now: datetime, include_object: str
+) -> dict[str, Any]:
+    """The Table of printed objects."""
+    convert = convert_of(kind)
+    return table(kind.columns, objects, meta, now, include_object=include_object, version=form.version, convert=convert)
+
+
 def encode_object(
     kind: Kind, stored: Stored, form: Form, now: Callable[[], datetime], include_object: str = ""
 ) -> bytes:
     """One object. A dry run's has revision 0 and shows no resourceVersion."""
     if form.transform == "Table":
-        obj = object_of(kind, stored)
+        obj = printed_of(kind, stored)
         meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-        shown = table(kind.columns, [obj], meta, now(), include_object=include_object, version=form.version)
-        return write(shown, form)
+        return write(as_table(kind, [obj], meta, form, now(), include_object), form)
     if form.transform == PARTIAL_LIST:
         raise NotAcceptable(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({_go_type(kind)})")
     if form.transform:
-        return write(partial_metadata(object_of(kind, stored), form.version), form)
+        return write(partial_metadata(printed_of(kind, stored), form.version), form)
     if form.media_type == YAML or kind.conversion is not None:
         return write(object_of(kind, stored), form)
     if not stored.revision:
@@ -66,13 +85,12 @@ def encode_list(
 ) -> bytes:
     """A list: items of built-in kinds carry neither kind nor apiVersion, those of custom ones do."""
     if form.transform == "Table":
-        objects = [object_of(kind, stored) for stored in items]
-        shown = table(kind.columns, objects, list_meta, now(), include_object=include_object, version=form.version)
-        return write(shown, form)
+        objects = [printed_of(kind, stored) for stored in items]
+        return write(as_table(kind, objects, list_meta, form, now(), include_object), form)
     if form.transform == PARTIAL:
         raise NotAcceptable(f"you requested {PARTIAL}, but the requested object is a list ({_go_type(kind)}List)")
     if form.transform:
-        objects = [object_of(kind, stored) for stored in items]
+        objects = [printed_of(kind, stored) for stored in items]
         return write(partial_metadata_list(objects, list_meta, form.version), form)
     head = {"kind": f"{kind.resource.kind}List", "apiVersion": kind.resource.api_version, "metadata": list_meta}
     if form.media_type == YAML or kind.conversion is not None:

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from apiserver.handlers.call import Call
-from apiserver.handlers.encoding import object_of
+from apiserver.handlers.encoding import as_table, object_of, printed_of
 from apiserver.handlers.negotiation import YAML
 from apiserver.handlers.response import Receive, Send, warning_header
-from apiserver.printing.table import partial_metadata, table
+from apiserver.printing.table import partial_metadata
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import ListOptions
 from apiserver.registry.selection import Selection, select
@@ -172,7 +172,8 @@ class _Stream:
         stored = change.previous if kind_of_event == "DELETED" else change.current
         assert stored is not None
         shown = Stored(stored.key, change.revision, stored.body, stored.labels, stored.fields)
-        return self._event(kind_of_event, object_of(self._kind, shown))
+        made = printed_of if self._call.form.transform else object_of
+        return self._event(kind_of_event, made(self._kind, shown))
 
     def _event(self, kind_of_event: str, obj: Object) -> bytes:
         return orjson.dumps({"type": kind_of_event, "object": self._transformed(obj)}) + b"\n"
@@ -181,10 +182,7 @@ class _Stream:
         form = self._call.form
         if form.transform == "Table":
             meta = {"resourceVersion": obj["metadata"]["resourceVersion"]}
-            include = self._call.include_object
-            shown = table(
-                self._kind.columns, [obj], meta, self._call.now(), include_object=include, version=form.version
-            )
+            shown = as_table(self._kind, [obj], meta, form, self._call.now(), self._call.include_object)
             if not self._first_table:
                 shown["columnDefinitions"] = None
             self._first_table = False

@@ -19,13 +19,15 @@ GROUP = "meta.k8s.io"
 INCLUDE_OBJECT = ("Metadata", "Object", "None")
 
 Cell = Callable[[ReadOnlyObject, datetime], Any]
+Convert = Callable[[ReadOnlyObject], ReadOnlyObject]
+Show = Callable[[ReadOnlyObject], ReadOnlyObject | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a kind. `priority` 1 is shown by `-o wide` only.
 
-    `cell` computes the value from an object in the version it is served in, and from now; it must bear an object with
+    `cell` computes the value from an object in the version it is stored in, and from now; it must bear an object with
     nothing but metadata (the bookmarks of a watch). At most one column of a kind has `row_conditions` (the Completed
     mark of finished pods) and at most one has `order`, by which the rows of a list are sorted instead of by name.
     """
@@ -59,8 +61,12 @@ def table(
     include_object: str = "",
     version: str = "v1",
     headers: bool = True,
+    convert: Convert | None = None,
 ) -> dict[str, Any]:
     """The Table of `objects` in `version` (v1 or v1beta1).
+
+    Cells and metadata are those of the objects as they are stored, as in the real server, which prints its internal
+    version; `convert` brings an object that is shown whole (include_object "Object") into the version asked for.
 
     `list_meta` is the list's metadata, or `{"resourceVersion": …}` of the one object. `headers=False` leaves the column
     definitions null: every event of a watch but the first. With include_object "Object" the objects must carry kind
@@ -68,12 +74,13 @@ def table(
     """
     check_include_object(include_object)
     order = next((column.order for column in columns if column.order), None)
+    shown = _shown_as(include_object, version, convert)
     return {
         "kind": "Table",
         "apiVersion": f"{GROUP}/{version}",
         "metadata": dict(list_meta),
         "columnDefinitions": [column.definition() for column in columns] if headers else None,
-        "rows": _rows(columns, sorted(objects, key=order) if order else objects, now, include_object, version),
+        "rows": _rows(columns, sorted(objects, key=order) if order else objects, now, shown),
     }
 
 
@@ -108,7 +115,7 @@ def partial_metadata_list(
 
 
 def _rows(
-    columns: Sequence[Column], objects: Sequence[ReadOnlyObject], now: datetime, include_object: str, version: str
+    columns: Sequence[Column], objects: Sequence[ReadOnlyObject], now: datetime, shown: Show
 ) -> list[dict[str, Any]]:
     cells = [column.cell for column in columns]
     conditions_of = next((column.row_conditions for column in columns if column.row_conditions), None)
@@ -117,12 +124,12 @@ def _rows(
         row: dict[str, Any] = {"cells": [cell(obj, now) for cell in cells]}
         if conditions_of is not None and (conditions := conditions_of(obj)):
             row["conditions"] = conditions
-        row["object"] = _shown(obj, include_object, version)
+        row["object"] = shown(obj)
         rows.append(row)
     return rows
 
 
-def _shown(obj: ReadOnlyObject, include_object: str, version: str) -> ReadOnlyObject | None:
+def _shown_as(include_object: str, version: str, convert: Convert | None) -> Show:
     if include_object == "Object":
-        return obj
-    return None if include_object == "None" else partial_metadata(obj, version)
+        return convert or (lambda obj: obj)
+    return (lambda obj: None) if include_object == "None" else (lambda obj: partial_metadata(obj, version))

@@ -1,7 +1,7 @@
 """The table columns of every kind, by group and kind: one line a kind, in the order of the API groups.
 
 `resources/catalog.py` takes them from here; a kind that is not listed gets PLAIN_COLUMNS, a custom one CUSTOM_COLUMNS
-(both in apiserver/printing/cells.py). Two versions of a kind share their columns.
+(both in apiserver/printing/cells.py). All versions of a kind share their columns: cells are made from stored objects.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("certificates.k8s.io", "CertificateSigningRequest"): certificates.CERTIFICATE_SIGNING_REQUEST_COLUMNS,
     ("coordination.k8s.io", "Lease"): coordination.LEASE_COLUMNS,
     ("discovery.k8s.io", "EndpointSlice"): services.ENDPOINT_SLICE_COLUMNS,
-    ("events.k8s.io", "Event"): events.EVENTS_GROUP_COLUMNS,
+    ("events.k8s.io", "Event"): events.EVENT_COLUMNS,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): flowcontrol.FLOW_SCHEMA_COLUMNS,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): flowcontrol.PRIORITY_LEVEL_CONFIGURATION_COLUMNS,
     ("networking.k8s.io", "IPAddress"): services.IP_ADDRESS_COLUMNS,

@@ -1,6 +1,6 @@
 """What `kubectl get hpa` and `kubectl get --subresource=scale` show.
 
-HorizontalPodAutoscalers are read as autoscaling/v2, in which they are stored; of v1 the CPU target is understood too.
+HorizontalPodAutoscalers are stored, and printed, as autoscaling/v2.
 """
 
 from __future__ import annotations
@@ -30,21 +30,12 @@ def _reference(autoscaler: ReadOnlyObject, now: datetime) -> str:
 
 
 def _targets(autoscaler: ReadOnlyObject, now: datetime) -> str:
-    specs, statuses = _metrics(autoscaler)
+    specs = (autoscaler.get("spec") or {}).get("metrics")
+    statuses: Sequence[Mapping[str, Any]] = (autoscaler.get("status") or {}).get("currentMetrics") or ()
     if not specs:
         return NONE
     shown = [_target(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(specs)]
     return limited(shown[:_SHOWN], len(shown), ", ")
-
-
-def _metrics(autoscaler: ReadOnlyObject) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
-    """The metrics wanted and those measured, in v2's form."""
-    spec, status = autoscaler.get("spec") or {}, autoscaler.get("status") or {}
-    if "targetCPUUtilizationPercentage" not in spec:
-        return spec.get("metrics") or (), status.get("currentMetrics") or ()
-    wanted = {"name": "cpu", "target": {"averageUtilization": spec["targetCPUUtilizationPercentage"]}}
-    measured = {"current": {"averageUtilization": status.get("currentCPUUtilizationPercentage")}}
-    return [{"type": "Resource", "resource": wanted}], [{"type": "Resource", "resource": measured}]
 
 
 def _target(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:

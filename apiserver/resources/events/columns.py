@@ -1,9 +1,8 @@
-"""What `kubectl get events` shows: the same of core/v1 and events.k8s.io/v1, whose fields have other names."""
+"""What `kubectl get events` shows, of both core/v1 and events.k8s.io/v1: they are stored, and printed, as core/v1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,82 +12,46 @@ from apiserver.printing.table import Column
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What one version of Event calls its fields."""
-
-    involved: str
-    message: str
-    source: str
-    first: str
-    last: str
-    count: str
-    controller: str
-
-    def first_seen(self, event: ReadOnlyObject, now: datetime) -> str:
-        return since(event.get(self.first) or event.get("eventTime"), now)
-
-    def last_seen(self, event: ReadOnlyObject, now: datetime) -> str:
-        series = event.get("series")
-        if series is not None:
-            return since(series.get("lastObservedTime"), now)
-        return since(event[self.last], now) if event.get(self.last) else self.first_seen(event, now)
-
-    def times_seen(self, event: ReadOnlyObject, now: datetime) -> int:
-        """How often; an event without a count is a single one."""
-        series = event.get("series")
-        return series.get("count", 0) if series is not None else event.get(self.count) or 1
-
-    def object(self, event: ReadOnlyObject, now: datetime) -> str:
-        involved: Mapping[str, Any] = event.get(self.involved) or {}
-        kind = involved.get("kind", "").lower()
-        return f"{kind}/{involved['name']}" if involved.get("name") else kind
-
-    def origin(self, event: ReadOnlyObject, now: datetime) -> str:
-        """Who reported it, and from where if that is known."""
-        source: Mapping[str, Any] = event.get(self.source) or {}
-        component = source.get("component") or event.get(self.controller) or ""
-        instance = source.get("host") or event.get("reportingInstance")
-        return f"{component}, {instance}" if instance else component
-
-    def text(self, event: ReadOnlyObject, now: datetime) -> str:
-        return event.get(self.message, "").strip()
+def _first_seen(event: ReadOnlyObject, now: datetime) -> str:
+    return since(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 
-_CORE = _Names(
-    involved="involvedObject",
-    message="message",
-    source="source",
-    first="firstTimestamp",
-    last="lastTimestamp",
-    count="count",
-    controller="reportingComponent",
+def _last_seen(event: ReadOnlyObject, now: datetime) -> str:
+    series = event.get("series")
+    if series is not None:
+        return since(series.get("lastObservedTime"), now)
+    return since(event["lastTimestamp"], now) if event.get("lastTimestamp") else _first_seen(event, now)
+
+
+def _times_seen(event: ReadOnlyObject, now: datetime) -> int:
+    """How often; an event without a count is a single one."""
+    series = event.get("series")
+    return series.get("count", 0) if series is not None else event.get("count") or 1
+
+
+def _object(event: ReadOnlyObject, now: datetime) -> str:
+    involved: Mapping[str, Any] = event.get("involvedObject") or {}
+    kind = involved.get("kind", "").lower()
+    return f"{kind}/{involved['name']}" if involved.get("name") else kind
+
+
+def _origin(event: ReadOnlyObject, now: datetime) -> str:
+    """Who reported it, and from where if that is known."""
+    source: Mapping[str, Any] = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent") or ""
+    instance = source.get("host") or event.get("reportingInstance")
+    return f"{component}, {instance}" if instance else component
+
+
+EVENT_COLUMNS = (
+    Column("Last Seen", "string", _last_seen),
+    Column("Type", "string", field("type")),
+    Column("Reason", "string", field("reason")),
+    Column("Object", "string", _object),
+    Column("Subobject", "string", field("involvedObject", "fieldPath"), priority=1),
+    Column("Source", "string", _origin, priority=1),
+    Column("Message", "string", lambda event, now: event.get("message", "").strip()),
+    Column("First Seen", "string", _first_seen, priority=1),
+    Column("Count", "string", _times_seen, priority=1),
+    Column(NAME.name, NAME.type, NAME.cell, format=NAME.format, priority=1),
 )
-_EVENTS = _Names(
-    involved="regarding",
-    message="note",
-    source="deprecatedSource",
-    first="deprecatedFirstTimestamp",
-    last="deprecatedLastTimestamp",
-    count="deprecatedCount",
-    controller="reportingController",
-)
-
-
-def _columns(names: _Names) -> tuple[Column, ...]:
-    return (
-        Column("Last Seen", "string", names.last_seen),
-        Column("Type", "string", field("type")),
-        Column("Reason", "string", field("reason")),
-        Column("Object", "string", names.object),
-        Column("Subobject", "string", field(names.involved, "fieldPath"), priority=1),
-        Column("Source", "string", names.origin, priority=1),
-        Column("Message", "string", names.text),
-        Column("First Seen", "string", names.first_seen, priority=1),
-        Column("Count", "string", names.times_seen, priority=1),
-        Column(NAME.name, NAME.type, NAME.cell, format=NAME.format, priority=1),
-    )
-
-
-EVENT_COLUMNS = _columns(_CORE)
-EVENTS_GROUP_COLUMNS = _columns(_EVENTS)

@@ -89,3 +89,12 @@ def test_a_list_can_be_metadata_only() -> None:
 
     assert ["a", "b"] == [item["metadata"]["name"] for item in made["items"]]
     assert {"kind", "apiVersion", "metadata"} == set(made["items"][0])
+
+
+def test_a_whole_object_is_shown_in_the_version_asked_for() -> None:
+    """Cells come from the stored object, the object beside them from its conversion."""
+    made = table((NAME,), [A], {}, NOW, include_object="Object", convert=lambda obj: {**obj, "converted": True})
+    untouched = table((NAME,), [A], {}, NOW, convert=lambda obj: {})
+
+    assert (["a"], {**A, "converted": True}) == (made["rows"][0]["cells"], made["rows"][0]["object"])
+    assert "a" == untouched["rows"][0]["object"]["metadata"]["name"]
