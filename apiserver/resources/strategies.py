@@ -33,6 +33,9 @@ from apiserver.resources.core.replication_controller import REPLICATION_CONTROLL
 from apiserver.resources.core.resource_quota import RESOURCE_QUOTA
 from apiserver.resources.core.secret import SECRET
 from apiserver.resources.core.service_account import SERVICE_ACCOUNT
+from apiserver.resources.dynamic_resources.device_class import DEVICE_CLASS
+from apiserver.resources.dynamic_resources.resource_claim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from apiserver.resources.dynamic_resources.resource_slice import RESOURCE_SLICE
 from apiserver.resources.events.event import CORE_EVENT, EVENT
 from apiserver.resources.flowcontrol.flow_schema import FLOW_SCHEMA
 from apiserver.resources.flowcontrol.priority_level import PRIORITY_LEVEL
@@ -106,6 +109,10 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): CLUSTER_ROLE_BINDING,
     ("rbac.authorization.k8s.io", "Role"): ROLE,
     ("rbac.authorization.k8s.io", "RoleBinding"): ROLE_BINDING,
+    ("resource.k8s.io", "DeviceClass"): DEVICE_CLASS,
+    ("resource.k8s.io", "ResourceClaim"): RESOURCE_CLAIM,
+    ("resource.k8s.io", "ResourceClaimTemplate"): RESOURCE_CLAIM_TEMPLATE,
+    ("resource.k8s.io", "ResourceSlice"): RESOURCE_SLICE,
     ("scheduling.k8s.io", "PriorityClass"): PRIORITY_CLASS,
     ("storage.k8s.io", "CSIDriver"): CSI_DRIVER,
     ("storage.k8s.io", "CSINode"): CSI_NODE,

@@ -44,13 +44,17 @@ NOT_IN_TEMPLATES = (
 
 def check_claim_template(template: Json, path: str, errors: Errors) -> None:
     """A template as ephemeral volumes have it: of its metadata only labels and annotations."""
-    metadata = template.get("metadata") or NO_FIELDS
-    check_annotations(metadata.get("annotations"), f"{path}.metadata.annotations", errors)
-    check_labels(metadata.get("labels"), f"{path}.metadata.labels", errors)
+    check_template_metadata(template.get("metadata") or NO_FIELDS, f"{path}.metadata", errors)
+    check_claim_spec(template.get("spec") or NO_FIELDS, f"{path}.spec", errors)
+
+
+def check_template_metadata(metadata: Json, path: str, errors: Errors) -> None:
+    """Of the metadata of a template for claims, only labels and annotations."""
+    check_annotations(metadata.get("annotations"), f"{path}.annotations", errors)
+    check_labels(metadata.get("labels"), f"{path}.labels", errors)
     for name in NOT_IN_TEMPLATES:
         if metadata.get(name):
-            errors.append(field.forbidden(f"{path}.metadata.{_go_name(name)}", "cannot be set"))
-    check_claim_spec(template.get("spec") or NO_FIELDS, f"{path}.spec", errors)
+            errors.append(field.forbidden(f"{path}.{_go_name(name)}", "cannot be set"))
 
 
 def check_claim_spec(spec: Json, path: str, errors: Errors) -> None:
