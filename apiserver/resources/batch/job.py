@@ -26,6 +26,7 @@ from apiserver.resources.checks import (
     go_selector,
 )
 from apiserver.resources.comparison import same
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import FieldMap, SpecKind
 from apiserver.resources.pods.pod_template import drop_disabled_fields
 from kubeloop.apimachinery import field, selectors, validation
@@ -36,7 +37,14 @@ Json = Mapping[str, Any]
 NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 SELECTED_LABEL = UID_LABELS[1]
-IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+# What never changes, and how Go calls it where it is more than one value.
+IMMUTABLE = {
+    "completionMode": "",
+    "podFailurePolicy": "PodFailurePolicy",
+    "backoffLimitPerIndex": "",
+    "managedBy": "",
+    "successPolicy": "SuccessPolicy",
+}
 # What may change about where pods run as long as none was made.
 DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 FIELDS = FieldMap({"status.successful": ("status", "succeeded")}, {"status.successful": "0"})
@@ -80,8 +88,8 @@ class JobStrategy(SpecKind):
         _check_completions(spec, before, errors)
         check_selector_kept(spec.get("selector"), before.get("selector"), errors)
         _check_template_change(spec, old, errors)
-        for name in IMMUTABLE:
-            check_immutable(spec.get(name), before.get(name), f"spec.{name}", errors)
+        for name, struct in IMMUTABLE.items():
+            _check_kept(spec.get(name), before.get(name), struct, f"spec.{name}", errors)
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:
         check_job_status_update(new, old, errors)
@@ -162,12 +170,16 @@ def _check_template_change(spec: Json, old: Json, errors: Errors) -> None:
     if _is_resting(old):
         before = _with_new_directives(before, template)
     if not old["spec"].get("suspend") or not _is_resting(old):
-        if not same(template, before):
-            errors.append(field.invalid("spec.template", template, validation.IMMUTABLE))
+        _check_kept(template, before, "PodTemplateSpec", "spec.template", errors)
         return
     expected = _with_new_resources(before["spec"], template["spec"])
-    if not same(template["spec"], expected):
-        errors.append(field.invalid("spec.template.spec", template["spec"], validation.IMMUTABLE))
+    _check_kept(template["spec"], expected, "PodSpec", "spec.template.spec", errors)
+
+
+def _check_kept(new: Any, old: Any, struct: str, path: str, errors: Errors) -> None:
+    if not same(new, old):
+        value = as_internal(struct, new) if struct else new
+        errors.append(field.invalid(path, value, validation.IMMUTABLE))
 
 
 def _is_resting(job: Json) -> bool:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.resources.checks import Errors, check_one_of, check_user_id, go_struct
+from apiserver.resources.checks import Errors, check_one_of, check_user_id
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.pods.windows_options import check_windows_options
 from apiserver.resources.volumes.paths import check_descending_path
 from kubeloop.apimachinery import field
@@ -23,23 +24,6 @@ MAX_SYSCTL_LENGTH = 253
 SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 IPC_SYSCTLS = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
-_GO_SECCOMP = {"type": "Type", "localhostProfile": "LocalhostProfile"}
-_GO_CAPABILITIES = {"add": "Add", "drop": "Drop"}
-_GO_CONTEXT = {
-    "capabilities": "Capabilities",
-    "privileged": "Privileged",
-    "seLinuxOptions": "SELinuxOptions",
-    "windowsOptions": "WindowsOptions",
-    "runAsUser": "RunAsUser",
-    "runAsGroup": "RunAsGroup",
-    "runAsNonRoot": "RunAsNonRoot",
-    "readOnlyRootFilesystem": "ReadOnlyRootFilesystem",
-    "allowPrivilegeEscalation": "AllowPrivilegeEscalation",
-    "procMount": "ProcMount",
-    "seccompProfile": "SeccompProfile",
-    "appArmorProfile": "AppArmorProfile",
-}
-_GO_SELINUX = {"user": "User", "role": "Role", "type": "Type", "level": "Level"}
 _matches_sysctl = re.compile(SYSCTL).fullmatch
 
 
@@ -93,7 +77,7 @@ def check_seccomp_profile(profile: Json | None, path: str, errors: Errors) -> No
             check_descending_path(file, f"{path}.localhostProfile", errors)
     elif file is not None:
         reason = "can only be set when seccomp type is Localhost"
-        errors.append(field.invalid(f"{path}.localhostProfile", go_struct(profile, _GO_SECCOMP), reason))
+        errors.append(field.invalid(f"{path}.localhostProfile", as_internal("SeccompProfile", profile), reason))
 
 
 def check_apparmor_profile(profile: Json | None, path: str, errors: Errors) -> None:
@@ -158,21 +142,10 @@ def _with_dots(name: str) -> str:
 def _check_no_escalation(context: Json, path: str, errors: Errors) -> None:
     def refuse(what: str) -> None:
         reason = f"cannot set `allowPrivilegeEscalation` to false and {what}"
-        errors.append(field.invalid(path, _go_security_context(context), reason))
+        errors.append(field.invalid(path, as_internal("SecurityContext", context), reason))
 
     if context.get("privileged"):
         refuse("`privileged` to true")
     for capability in (context.get("capabilities") or {}).get("add") or ():
         if capability == "CAP_SYS_ADMIN":
             refuse("`capabilities.Add` CAP_SYS_ADMIN")
-
-
-def _go_security_context(context: Json) -> Any:
-    nested = {
-        "capabilities": _GO_CAPABILITIES,
-        "seccompProfile": _GO_SECCOMP,
-        "appArmorProfile": _GO_SECCOMP,
-        "seLinuxOptions": _GO_SELINUX,
-    }
-    value = {k: go_struct(v, nested[k]) if k in nested else v for k, v in context.items()}
-    return go_struct(value, _GO_CONTEXT)
