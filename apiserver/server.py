@@ -95,4 +95,4 @@ class ApiServer:
 
     def end_watches(self) -> None:
         """Let every watch end, so that the server can stop; their clients watch again elsewhere or later."""
-        self.cache.broadcast.cut_off_all()
+        self.cache.broadcast.close()

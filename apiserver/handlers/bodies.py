@@ -56,7 +56,7 @@ def too_large() -> RequestEntityTooLarge:
 
 
 def parse_body(body: Body) -> tuple[Any, bytes]:
-    """The body's value, and its JSON text where it was JSON (b"" otherwise); errors without the sentence around them."""
+    """The body's value, and its JSON text where it was JSON (b"" otherwise). Errors are the parsers' own."""
     media_type = body.media_type or JSON
     if media_type == JSON:
         return parse(body.raw), body.raw

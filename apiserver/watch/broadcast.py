@@ -149,11 +149,15 @@ class Broadcast:
         self.revision = 0
         # Insertion-ordered (no sets), so that watchers are woken in the same order in every run of a simulation.
         self._watchers: dict[tuple[str, str, str], dict[Watcher, None]] = {}
+        self._is_closed = False
 
     def __len__(self) -> int:
         return sum(len(watchers) for watchers in self._watchers.values())
 
     def add(self, watcher: Watcher) -> None:
+        if self._is_closed:
+            watcher.cut_off()
+            return
         self._watchers.setdefault(watcher.scope, {})[watcher] = None
 
     def remove(self, watcher: Watcher) -> None:
@@ -174,6 +178,11 @@ class Broadcast:
         self.revision = changes[-1].revision
         for watcher in touched:
             watcher.wake()
+
+    def close(self) -> None:
+        """The server stops: every watcher is cut off, and so is whoever still comes."""
+        self._is_closed = True
+        self.cut_off_all()
 
     def cut_off_all(self) -> None:
         """The changes have a gap: every watcher has to begin anew."""
