@@ -76,6 +76,13 @@ def evaluator_of(resource: str) -> Evaluator:
     return _EVALUATORS.get(resource) or _object_count(resource)
 
 
+def counted_resources(hard: Iterable[str]) -> list[str]:
+    """The resources whose objects a quota counts, for whoever has to count them all."""
+    names = set(hard)
+    known = {resource for resource in (*_EVALUATORS, *_ALIASES) if evaluator_of(resource).matching(names)}
+    return sorted(known | {name.removeprefix("count/") for name in names if name.startswith("count/")})
+
+
 def scopes_of(quota: ReadOnlyObject) -> list[Scope]:
     """The scopes an object must fall under for the quota to concern it."""
     spec = quota.get("spec") or {}
