@@ -9,6 +9,7 @@ from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, Errors, check_config_map_key, check_immutable
 from apiserver.resources.core.config_map import MAX_BYTES, check_frozen
+from apiserver.resources.core.key_pair import KeyPairError, check_key_pair
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import FieldMap, PlainKind
 from kubeloop.apimachinery import field
@@ -19,6 +20,7 @@ Json = Mapping[str, Any]
 OPAQUE = "Opaque"
 SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
+TLS = "kubernetes.io/tls"
 TLS_KEYS = ("tls.crt", "tls.key")
 FIELDS = FieldMap({"type": ("type",)})
 
@@ -52,7 +54,14 @@ class SecretStrategy(PlainKind):
         self.check(new, errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
-        """A certificate and its key should at least fit together; that needs cryptography and is not looked at."""
+        """A certificate and its key should at least fit together."""
+        if obj.get("type") != TLS:
+            return ()
+        data = obj.get("data") or NO_FIELDS
+        try:
+            check_key_pair(*(base64.b64decode(data.get(key) or "") for key in TLS_KEYS))
+        except KeyPairError as error:
+            return [str(error)]
         return ()
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
@@ -127,6 +136,6 @@ TYPE_CHECKS: Mapping[str, Callable[[Json, Json, Errors], None]] = {
     "kubernetes.io/dockerconfigjson": _check_json(".dockerconfigjson"),
     "kubernetes.io/basic-auth": _check_basic_auth,
     "kubernetes.io/ssh-auth": _check_ssh_auth,
-    "kubernetes.io/tls": _check_tls,
+    TLS: _check_tls,
 }
 SECRET = SecretStrategy()
