@@ -15,6 +15,7 @@ from controllers import (
     endpointslice_mirroring,
     garbage_collector,
     namespace,
+    node_lifecycle,
     replicaset,
     root_ca_publisher,
     serviceaccount,
@@ -51,6 +52,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
+    Loop("node-lifecycle-controller", "nodelifecycle", node_lifecycle.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),
     Loop("garbage-collector-controller", "garbagecollector", garbage_collector.add_to),
 )

@@ -12,8 +12,8 @@ from typing import Any
 
 from controllers.scheduler.pod_info import ANY_ADDRESS, PodInfo
 from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, is_scalar
-from controllers.scheduler.tolerations import KEEPS_AWAY, PREFER_NO_SCHEDULE, Taint
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, labels_of, name_of
+from kubeloop.apimachinery.tolerations import KEEPS_AWAY, PREFER_NO_SCHEDULE, Taint
 
 _generations = count(1)  # shared by all caches of the process: only the order of one cache's numbers means anything
 

@@ -9,8 +9,8 @@ from typing import Any
 from controllers.scheduler.affinity_terms import selector_or_nothing
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.tolerations import untolerated_taint
 from kubeloop.apimachinery.selectors import EQUALS, NOTHING, Labels, Requirement, Selector
+from kubeloop.apimachinery.tolerations import untolerated_taint
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

@@ -18,8 +18,8 @@ from controllers.scheduler.interface import CycleState, FilterPlugin, PreFilterP
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status
-from controllers.scheduler.tolerations import UNSCHEDULABLE_TAINT, is_tolerated
 from kubeloop.apimachinery.meta import ReadOnlyObject, uid_of
+from kubeloop.apimachinery.tolerations import UNSCHEDULABLE_TAINT, is_tolerated
 
 REFUSED = Status(Code.UNRESOLVABLE, ("node(s) were unschedulable",), "NodeUnschedulable")
 

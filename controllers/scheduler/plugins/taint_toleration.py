@@ -20,8 +20,8 @@ from controllers.scheduler.normalize import by_maximum
 from controllers.scheduler.plugins.scheduling_gates import is_its_own
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status
-from controllers.scheduler.tolerations import PREFER_NO_SCHEDULE, is_tolerated, untolerated_taint
 from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.tolerations import PREFER_NO_SCHEDULE, is_tolerated, untolerated_taint
 
 REFUSED = Status(Code.UNRESOLVABLE, ("node(s) had untolerated taint(s)",), "TaintToleration")
 

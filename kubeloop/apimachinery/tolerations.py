@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from kubeloop.apimachinery.meta import ReadOnlyObject
 
 Taint = Mapping[str, Any]
 Toleration = Mapping[str, Any]
@@ -13,7 +15,23 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 KEEPS_AWAY = (NO_SCHEDULE, NO_EXECUTE)  # the effects that count when a pod is placed
 
-UNSCHEDULABLE_TAINT: Taint = {"key": "node.kubernetes.io/unschedulable", "effect": NO_SCHEDULE}
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+UNSCHEDULABLE_TAINT: Taint = {"key": UNSCHEDULABLE, "effect": NO_SCHEDULE}
+
+
+class TaintId(NamedTuple):
+    """What tells the taints of a node apart; value and time do not."""
+
+    key: str
+    effect: str
+
+
+def taint_id(taint: Taint) -> TaintId:
+    return TaintId(taint.get("key") or "", taint.get("effect") or "")
+
+
+def taints_of(node: ReadOnlyObject) -> Sequence[Taint]:
+    return (node.get("spec") or {}).get("taints") or ()
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
