@@ -61,6 +61,9 @@ class Deleter:
         await self._admit(obj, context)
         waiting = self._waiting(obj, options)
         if waiting is None:
+            if _grace_of(obj) != _grace_of(current.object()) and not context.dry_run:
+                # An end without grace is two writes: watchers see the grace become 0, and then the removal.
+                current = (await self._mark(current, obj, context)).stored
             return await self._remove(current, obj, context)
         if waiting == current.object():
             return Deleted(current, removed=False)
@@ -156,6 +159,10 @@ def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: dat
     metadata["deletionTimestamp"] = format_time(max(began + timedelta(seconds=seconds), now))
     metadata["deletionGracePeriodSeconds"] = seconds
     return seconds == 0
+
+
+def _grace_of(obj: Object) -> int | None:
+    return obj["metadata"].get("deletionGracePeriodSeconds")
 
 
 def mark_deleted(obj: Object, now: datetime) -> None:
