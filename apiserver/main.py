@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             token_sources=[_token_file(path) for path in options.token_auth_file],
             allow_anonymous=options.anonymous_auth,
             authorization_mode=options.authorization_mode,
+            insecure_kubectl_user="" if options.tls_cert_file else options.insecure_kubectl_user,
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -66,7 +67,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
     add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
     add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
-    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=ALWAYS_ALLOW)
+    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=RBAC, help="(default %(default)s)")
+    add(
+        "--insecure-kubectl-user",
+        default="",
+        metavar="NAME",
+        help="over plain HTTP kubectl sends no credentials: take it for this member of system:masters",
+    )
     add("--tls-cert-file", default="", metavar="FILE")
     add("--tls-private-key-file", default="", metavar="FILE")
     add("--logging-format", choices=["text", "json"], default="text")

@@ -54,7 +54,8 @@ class ApiServer:
         *,
         token_sources: Iterable[TokenSource] = (),
         allow_anonymous: bool = True,
-        authorization_mode: str = ALWAYS_ALLOW,
+        authorization_mode: str = RBAC,
+        insecure_kubectl_user: str = "",
         schema: Schema | None = None,
     ) -> None:
         schema = schema or Schema.load()
@@ -72,7 +73,8 @@ class ApiServer:
         self.registry = Registry(machinery)
         sources = tuple(token_sources)
         authenticator = Authenticator(sources, allow_anonymous)
-        gate = Gate(authenticator.authenticate if sources else lambda authorization: UNSECURED, authorizer)
+        kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
+        gate = Gate(authenticator.authenticate if sources else lambda authorization: UNSECURED, authorizer, kubectl)
         metrics = Metrics(clock.monotonic)
         subresources = SubresourceHandler(authenticator, authorizer)
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics)

@@ -34,23 +34,32 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 class Gate:
     """Authentication, impersonation and authorization in one step."""
 
-    def __init__(self, authenticate: Callable[[str], User], authorizer: Authorizer) -> None:
+    def __init__(
+        self, authenticate: Callable[[str], User], authorizer: Authorizer, insecure_kubectl: User | None = None
+    ) -> None:
+        """`insecure_kubectl` is who a kubectl without credentials is: over plain HTTP it never sends the ones it has."""
         self._authenticate = authenticate
         self._authorizer = authorizer
+        self._insecure_kubectl = insecure_kubectl
 
     def admit(self, method: str, path: str, query: Query, headers: RawHeaders) -> User:
         """The user to carry the request out as. Raises Unauthorized, Forbidden, or BadRequest from impersonation.
 
         `path` has its percent-escapes; header names are lower case.
         """
-        authorization = b""
+        authorization = user_agent = b""
         impersonating = False
         for name, value in headers:
             if name == b"authorization":
                 authorization = value
+            elif name == b"user-agent":
+                user_agent = value
             elif name.startswith(b"impersonate-"):
                 impersonating = True
-        user = self._authenticate(authorization.decode("latin-1"))
+        if not authorization and self._insecure_kubectl is not None and user_agent.startswith(b"kubectl/"):
+            user = self._insecure_kubectl
+        else:
+            user = self._authenticate(authorization.decode("latin-1"))
         access = access_of(user, method, path, query)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]

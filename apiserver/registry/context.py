@@ -10,7 +10,7 @@ from apiserver.admission.chain import Chain
 from apiserver.auth.authentication import User
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.options import WARN, Warnings
-from apiserver.storage.interface import Key, Storage
+from apiserver.storage.interface import Key, Storage, Stored
 from apiserver.storage.reader import Reader
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.clock import Clock
@@ -48,15 +48,27 @@ class Context:
 class CacheReader:
     """Synchronous reads of the server's own objects, for admission and authorization.
 
-    They see what the cache has applied, which is every write this server has acknowledged.
+    They see what the cache has applied, which is every write this server has acknowledged. Parsed objects are kept and
+    shared (they are read-only): the same namespaces, roles and quotas are asked for on every write. Full: all of them
+    are forgotten and parsed again when asked for.
     """
 
-    def __init__(self, cache: WatchCache) -> None:
-        self._cache = cache
+    def __init__(self, cache: WatchCache, max_parsed: int = 10_000) -> None:
+        self._cache, self._max_parsed = cache, max_parsed
+        self._parsed: dict[Key, tuple[int, Object]] = {}  # key -> (revision, object at that revision)
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         stored = self._cache.get(Key(resource, namespace, name))
-        return stored.object() if stored else None
+        return self._object(stored) if stored else None
 
     def list(self, resource: str, namespace: str = "") -> Iterator[Object]:
-        return (stored.object() for stored in self._cache.list(resource, namespace))
+        return (self._object(stored) for stored in self._cache.list(resource, namespace))
+
+    def _object(self, stored: Stored) -> Object:
+        revision, obj = self._parsed.get(stored.key, (0, None))
+        if obj is None or revision != stored.revision:
+            if len(self._parsed) >= self._max_parsed:
+                self._parsed.clear()
+            obj = stored.object()
+            self._parsed[stored.key] = (stored.revision, obj)
+        return obj

@@ -11,6 +11,8 @@ from pathlib import Path
 from kubeloop.cli.options import UpOptions
 
 APISERVER = "apiserver"
+# kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
+KUBECTL_USER = "--insecure-kubectl-user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ def _apiserver_flags(options: UpOptions) -> list[str]:
     flags = [f"--port={options.port}", f"--data-dir={options.data_dir}", *options.apiserver_args]
     if secures(options):
         flags.append(f"--token-auth-file={component_tokens(options.data_dir)}")
+        if not any(argument.startswith(KUBECTL_USER) for argument in options.apiserver_args):
+            flags.append(f"{KUBECTL_USER}=kubernetes-admin")
     return flags
 
 
