@@ -1,4 +1,4 @@
-"""Command lines of the processes: a flag that is wrong is one line and exit code 1, as Kubernetes' components have it."""
+"""Command lines of the processes: a wrong flag is one line and exit code 1, as with Kubernetes' own components."""
 
 from __future__ import annotations
 

@@ -35,8 +35,11 @@ class StartFailed(Exception):
 class Supervisor:
     """Runs services until `stop` is called."""
 
-    def __init__(self, services: Sequence[Service], data_dir: Path, state: StackState, clock: Clock) -> None:
-        self._services, self._data_dir, self._state, self._clock = services, data_dir, state, clock
+    def __init__(
+        self, services: Sequence[Service], data_dir: Path, state: StackState, clock: Clock, report: Report
+    ) -> None:
+        self._services, self._data_dir, self._state = services, data_dir, state
+        self._clock, self._report = clock, report
         self._running: dict[str, asyncio.subprocess.Process] = {}
         self._stopping = asyncio.Event()
         self._is_ready = False
@@ -76,12 +79,13 @@ class Supervisor:
             process = await self._start(service, process_state)
             code = await process.wait()
             if not self._is_ready:
-                raise StartFailed(f"{service.name} ended with exit code {code}: {self._last_words(service)}")
+                raise StartFailed(f"{service.name} {_ending(code)}: {self._last_words(service)}")
             if self._clock.monotonic() - began > SETTLED_SECONDS:
                 pause = FIRST_RESTART_SECONDS
             process_state.pid, process_state.state = 0, RESTARTING
             process_state.restarts += 1
             self._save()
+            self._report(f"{service.name} {_ending(code)}; starting it again")
             await self._clock.sleep(pause)
             pause = min(pause * 2, MAX_RESTART_SECONDS)
 
@@ -105,6 +109,7 @@ class Supervisor:
         for service in reversed(self._services):
             process = self._running.pop(service.name, None)
             if process is not None and process.returncode is None:
+                self._report(f"stopping {service.name}")
                 await self._stop_one(process)
         for process_state in self._state.processes:
             process_state.pid, process_state.state = 0, STOPPED
@@ -138,6 +143,11 @@ class Supervisor:
         except OSError:
             lines = []
         return lines[-1] if lines else "it said nothing"
+
+
+def _ending(code: int) -> str:
+    """How a process ended, of its exit code as asyncio has it."""
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 async def end_leftovers(state: StackState, clock: Clock, report: Report) -> None:

@@ -29,7 +29,7 @@ async def up(options: UpOptions, display: Display) -> None:
     token_file = write_component_token(options.data_dir)
     state = StackState(options.server, own_state("supervisor"), kubeconfig=str(options.kubeconfig_path))
     started = services(options, token_file)
-    supervisor = Supervisor(started, options.data_dir, state, clock)
+    supervisor = Supervisor(started, options.data_dir, state, clock, display.step)
     _on_signals(supervisor)
     display.step("starting " + ", ".join(service.name for service in started))
     async with asyncio.TaskGroup() as tasks:

