@@ -27,7 +27,7 @@ class ConfigMapStrategy(PlainKind):
             check_config_map_key(key, f"binaryData[{key}]", errors)
             size += len(base64.b64decode(value))
         if size > MAX_BYTES:
-            errors.append(field.too_long("", MAX_BYTES))
+            errors.append(field.too_long("[]", MAX_BYTES))  # how Go prints the path of the whole object
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         check_frozen(new, old, ("data", "binaryData"), errors)

@@ -21,9 +21,10 @@ Json = Mapping[str, Any]
 MAX_SHORT = 128
 MAX_MESSAGE = 1024
 OBJECT_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-SELECTABLE = frozenset(
+CORE_SELECTABLE = frozenset(
     {*(f"involvedObject.{name}" for name in OBJECT_FIELDS), "reason", "reportingComponent", "source", "type"}
 )
+SELECTABLE = frozenset({*(f"regarding.{name}" for name in OBJECT_FIELDS), "reason", "reportingController", "type"})
 # Stored field -> how the other version's refusals call it; in the order they are looked at.
 FIXED = (
     ("involvedObject", "involvedObject"),
@@ -83,18 +84,21 @@ class CoreEventStrategy(PlainKind):
         _check_length(obj.get("message", ""), MAX_MESSAGE, "message", errors)
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
-        involved = obj.get("involvedObject") or NO_FIELDS
+        """Under the names of both versions, whichever wrote it: an event is found through either."""
+        involved, reporter = obj.get("involvedObject") or NO_FIELDS, obj.get("reportingComponent", "")
         return {
             **{f"involvedObject.{name}": involved.get(name, "") for name in OBJECT_FIELDS},
+            **{f"regarding.{name}": involved.get(name, "") for name in OBJECT_FIELDS},
             "reason": obj.get("reason", ""),
-            "reportingComponent": obj.get("reportingComponent", ""),
-            "source": (obj.get("source") or NO_FIELDS).get("component") or obj.get("reportingComponent", ""),
+            "reportingComponent": reporter,
+            "reportingController": reporter,
+            "source": (obj.get("source") or NO_FIELDS).get("component") or reporter,
             "type": obj.get("type", ""),
         }
 
     @property
     def selectable_field_names(self) -> frozenset[str]:
-        return SELECTABLE
+        return CORE_SELECTABLE
 
 
 class EventStrategy(CoreEventStrategy):
@@ -115,6 +119,10 @@ class EventStrategy(CoreEventStrategy):
         for name in ("firstTimestamp", "lastTimestamp", "count", "source"):
             if obj.get(name):
                 errors.append(field.invalid(name, "", "needs to be unset"))
+
+    @property
+    def selectable_field_names(self) -> frozenset[str]:
+        return SELECTABLE
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         super().check(new, errors)

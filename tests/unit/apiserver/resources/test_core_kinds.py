@@ -100,6 +100,16 @@ def test_events_read_the_same_in_both_groups() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["involvedObject.name", "regarding.name"])
+def test_events_are_found_under_the_names_of_both_groups(name: str) -> None:
+    """Whichever version wrote an event, it can be selected by the field names of either."""
+    stored = EVENTS.created({"regarding": {"kind": "Pod", "namespace": "ns", "name": "p"}})
+
+    actual = EVENTS.strategy.selectable_fields(stored)[name]
+
+    assert actual == "p"
+
+
 @pytest.mark.parametrize(
     ("left", "right", "equal"),
     [
