@@ -80,3 +80,12 @@ def test_the_target_of_an_autoscaler_may_change_and_its_bounds_must_fit() -> Non
     actual = V2.create_errors(autoscaler(minReplicas=6))
 
     assert ["spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`"] == actual
+
+
+def test_rules_without_a_policy_are_refused() -> None:
+    """No policies at all are filled in; an empty list of them is a mistake."""
+    absent = V2.create_errors(autoscaler(behavior={"scaleUp": {}}))
+    empty = V2.create_errors(autoscaler(behavior={"scaleUp": {"policies": []}}))
+
+    assert [] == absent
+    assert ["spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"] == empty
