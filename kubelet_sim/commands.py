@@ -23,7 +23,8 @@ Rule = Callable[[Sequence[str]], Ending | None]
 _AT_ONCE_SECONDS = 0.1
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 _UNITS_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_UNKNOWN_SHELL_WORDS = re.compile(r"[`$(){}<|&]|\b(while|for|until|if|case|trap|wait|exec)\b")
+_OPERATORS = ";&|<>()\n"
+_REDIRECTION = ">"
 
 
 def guess(command: Sequence[str]) -> Ending | None:
@@ -67,16 +68,9 @@ def _shell(arguments: Sequence[str]) -> Ending | None:
 
 def _script(script: str) -> Ending | None:
     """Commands one after another, joined by `;`, `&&` or line ends."""
-    seconds, exit_code = 0.0, 0
-    stops_at_failure = False
-    for part in re.split(r"(&&|;|\n)", script):
-        if part in ("&&", ";", "\n"):
-            stops_at_failure = part == "&&"
-            continue
-        words = _words(part)
-        if words is None:
-            return None
-        if not words or (stops_at_failure and exit_code):
+    seconds, exit_code, stops_at_failure = 0.0, 0, False
+    for joined_by, words in _commands(script) or [("", ["unknown"])]:
+        if exit_code and (joined_by == "&&" or stops_at_failure):
             continue
         if words[0] == "set":
             stops_at_failure = True
@@ -90,17 +84,33 @@ def _script(script: str) -> Ending | None:
     return Ending(max(seconds, _AT_ONCE_SECONDS), exit_code)
 
 
-def _words(part: str) -> list[str] | None:
-    """None where only a real shell knows. What is printed may say anything: it ends at once all the same."""
-    stripped = part.strip()
-    if not stripped.startswith(("echo ", "printf ")) and _UNKNOWN_SHELL_WORDS.search(stripped):
-        return None
-    if "|" in stripped:
-        return None
+def _commands(script: str) -> list[tuple[str, list[str]]]:
+    """Each command with what joins it to the one before; nothing where only a real shell would know."""
+    commands: list[tuple[str, list[str]]] = []
+    joined_by, words = "", list[str]()
+    for token in [*_tokens(script), ";"]:
+        if set(token) <= {";", "\n"} or token == "&&":
+            if words:
+                commands.append((joined_by, words))
+            joined_by, words = token, []
+        elif set(token) <= {"<", ">"}:
+            words.append(_REDIRECTION)
+        elif words and words[-1] == _REDIRECTION:
+            words.pop()  # the file
+        elif set(token) <= set(_OPERATORS) or ("$" in token and not words):
+            return []
+        else:
+            words.append(token)
+    return commands
+
+
+def _tokens(script: str) -> list[str]:
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
     try:
-        return shlex.split(stripped, comments=True)
+        return list(lexer)
     except ValueError:
-        return None
+        return ["unclosed quote"]
 
 
 # Programs by their base name. A name is added here, and nowhere else.

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from kubelet_sim import readiness
-from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Run, State
-from kubelet_sim.transitions import backoff_seconds, pull_error
+from kubelet_sim.moments import backoff_seconds
+from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
+from kubelet_sim.tales import pull_error
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
@@ -44,13 +45,20 @@ def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Co
         return {"running": {"startedAt": _time(container.run)}}
     if container.state is State.EXITED and container.run:
         return {"terminated": _terminated(container.run)}
-    if runtime.stopping_since and not runtime.is_running and _was_initialized(runtime, pod):
-        return {"terminated": _terminated(container.run) if container.run else dict(_UNKNOWN)}
+    if runtime.stopping_since and not runtime.is_running:
+        if container.run:
+            return {"terminated": _terminated(container.run)}
+        if spec.role is Role.REGULAR and _was_initialized(pod, runtime):
+            return {"terminated": dict(_UNKNOWN)}
     return {"waiting": _waiting(pod, runtime, spec, container)}
 
 
-def _was_initialized(runtime: PodRuntime, pod: PodSpec) -> bool:
-    return not pod.has_init_containers or any(container.run for container in runtime.containers)
+def _was_initialized(pod: PodSpec, runtime: PodRuntime) -> bool:
+    """From then on, a container that was never seen counts as failed."""
+    pairs = list(zip(pod.containers, runtime.containers, strict=True))
+    init = [container for spec, container in pairs if spec.role is Role.INIT]
+    has_begun = any(container.run for spec, container in pairs if spec.role is Role.REGULAR)
+    return has_begun or all(container.run and container.run.exit_code == 0 for container in init)
 
 
 def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:

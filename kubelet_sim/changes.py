@@ -1,0 +1,63 @@
+"""What becomes of a container when it leaves a state; the new state itself is the transition table's."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from kubelet_sim import moments
+from kubelet_sim.scene import Scene
+from kubelet_sim.state import Container, Run
+
+FORGIVEN_AFTER_SECONDS = 600.0
+KILLED = 137
+
+
+def begin_pull(scene: Scene) -> Container:
+    return replace(scene.container, since=scene.now, image=scene.spec.image)
+
+
+def fail_pull(scene: Scene) -> Container:
+    return replace(scene.container, since=scene.now, pull_failures=scene.container.pull_failures + 1)
+
+
+def note_time(scene: Scene) -> Container:
+    return replace(scene.container, since=scene.now)
+
+
+def start(scene: Scene) -> Container:
+    """A first run, or one more."""
+    before = scene.container
+    restarts_so_far = before.restarts + 1 if before.run else 0
+    run = Run(_container_id(scene.pod.uid, before.name, restarts_so_far), scene.spec.image, scene.now)
+    return replace(
+        before,
+        since=scene.now,
+        run=run,
+        last_run=before.run or before.last_run,
+        restarts=restarts_so_far,
+        crashes=before.crashes + 1 if before.run else 0,
+        pull_failures=0,
+    )
+
+
+def end(scene: Scene) -> Container:
+    """Ends may lie in the past: what ran while nobody looked ended when it did."""
+    run, behaviour = scene.container.run, scene.spec.behaviour
+    assert run is not None and run.started_at is not None
+    natural, finished_at = moments.natural_end(scene), moments.ends(scene)
+    exit_code, reason = 0, ""
+    if natural is not None and natural == finished_at:
+        exit_code, reason = behaviour.exit_code, behaviour.exit_reason
+    elif moments.told_to_stop(scene) and behaviour.stop_seconds >= moments.grace_seconds(scene):
+        exit_code = KILLED
+    ended = replace(
+        run, finished_at=finished_at, exit_code=exit_code, reason=reason or ("Error" if exit_code else "Completed")
+    )
+    assert finished_at is not None
+    is_forgiven = (finished_at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
+    return replace(scene.container, since=finished_at, run=ended, crashes=0 if is_forgiven else scene.container.crashes)
+
+
+def _container_id(uid: str, name: str, restarts_so_far: int) -> str:
+    return "containerd://" + hashlib.sha256(f"{uid}/{name}/{restarts_so_far}".encode()).hexdigest()

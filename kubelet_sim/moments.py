@@ -1,0 +1,187 @@
+"""When a container leaves a state: each function gives a moment, or None while only something else can bring it about.
+
+The times are those of a kubelet (pkg/kubelet/kuberuntime and images, v1.36): the first restart comes at once, later
+ones wait 10 s, doubled each time up to 5 minutes, and ten quiet minutes make up for everything.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from kubelet_sim import restarts
+from kubelet_sim.behaviour import NEVER
+from kubelet_sim.scene import Scene
+from kubelet_sim.state import Container, ContainerSpec, Role, State
+
+FIRST_BACKOFF_SECONDS = 10.0
+MAX_BACKOFF_SECONDS = 300.0
+NOTICE_SECONDS = 1.0  # how long a kubelet takes to see that something ended
+_AT_ONCE = datetime.min.replace(tzinfo=UTC)
+
+
+def its_turn(scene: Scene) -> datetime | None:
+    """Init containers go one by one; those that come before must have ended well, sidecars have started."""
+    if scene.runtime.stopping_since or scene.runtime.mount_error:
+        return None
+    turn = _AT_ONCE
+    for spec, container in scene.others():
+        if spec.role is Role.REGULAR or spec is scene.spec:
+            return turn
+        done = _initialized_at(spec, container)
+        if done is None:
+            return None
+        turn = max(turn, done)
+    return turn
+
+
+def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | None:
+    run = container.run
+    if run is None or run.started_at is None:
+        return None
+    if spec.role is Role.SIDECAR:
+        is_up = container.state is State.RUNNING
+        return _later(run.started_at, spec.behaviour.started_after_seconds) if is_up else None
+    has_ended_well = container.state is State.EXITED and run.exit_code == 0
+    return run.finished_at if has_ended_well else None
+
+
+def pulled(scene: Scene) -> datetime | None:
+    may_start = scene.spec.behaviour.is_pullable and scene.spec.name not in scene.runtime.config_errors
+    return _pull_end(scene) if may_start else None
+
+
+def pull_fails(scene: Scene) -> datetime | None:
+    return None if scene.spec.behaviour.is_pullable else _pull_end(scene)
+
+
+def config_fails(scene: Scene) -> datetime | None:
+    is_missing = scene.spec.behaviour.is_pullable and scene.spec.name in scene.runtime.config_errors
+    return _pull_end(scene) if is_missing else None
+
+
+def _pull_end(scene: Scene) -> datetime | None:
+    if scene.runtime.stopping_since:
+        return None
+    assert scene.container.since is not None
+    return scene.container.since + timedelta(seconds=scene.runtime.pull_seconds)
+
+
+def config_is_there(scene: Scene) -> datetime | None:
+    is_missing = scene.spec.name in scene.runtime.config_errors
+    return None if is_missing or scene.runtime.stopping_since else _AT_ONCE
+
+
+def pull_backs_off(scene: Scene) -> datetime | None:
+    return _after_state(scene, NOTICE_SECONDS)
+
+
+def pull_retried(scene: Scene) -> datetime | None:
+    if scene.container.image != scene.spec.image and not scene.runtime.stopping_since:
+        return _AT_ONCE
+    return _after_state(scene, backoff_seconds(scene.container.pull_failures) - NOTICE_SECONDS)
+
+
+def _after_state(scene: Scene, seconds: float) -> datetime | None:
+    if scene.runtime.stopping_since or scene.container.since is None:
+        return None
+    return scene.container.since + timedelta(seconds=seconds)
+
+
+def ends(scene: Scene) -> datetime | None:
+    return min((at for at in (natural_end(scene), stopped_at(scene), replaced_at(scene)) if at), default=None)
+
+
+def natural_end(scene: Scene) -> datetime | None:
+    run = scene.container.run
+    assert run is not None and run.started_at is not None
+    return _later(run.started_at, scene.spec.behaviour.exit_after_seconds)
+
+
+def replaced_at(scene: Scene) -> datetime | None:
+    """Somebody changed the image of a running container."""
+    return scene.now if _has_other_image(scene) else None
+
+
+def stopped_at(scene: Scene) -> datetime | None:
+    """When a container that was told to stop has stopped: a sidecar is told when those it served are gone."""
+    told = told_to_stop(scene)
+    if told is None:
+        return None
+    deadline = told + timedelta(seconds=grace_seconds(scene))
+    stopped = _later(told, scene.spec.behaviour.stop_seconds)
+    return min(stopped, deadline) if stopped else deadline
+
+
+def told_to_stop(scene: Scene) -> datetime | None:
+    told = scene.runtime.stopping_since
+    if scene.spec.role is not Role.SIDECAR:
+        return told
+    is_later = False
+    for spec, container in scene.others():
+        is_later = is_later or spec is scene.spec
+        if spec is scene.spec or (spec.role is Role.SIDECAR and not is_later):
+            continue
+        if container.state is State.RUNNING or (told is None and not _is_over(scene, spec, container)):
+            return None
+        if container.run and container.run.finished_at:
+            told = max(told or _AT_ONCE, container.run.finished_at)
+    return told
+
+
+def _is_over(scene: Scene, spec: ContainerSpec, container: Container) -> bool:
+    if spec.role is Role.SIDECAR:
+        return True
+    is_ended = container.state is State.EXITED and container.run is not None
+    return is_ended and not restarts.should_restart(scene.pod, spec, container)
+
+
+def grace_seconds(scene: Scene) -> float:
+    pod = scene.pod
+    return pod.deletion_grace_seconds if pod.deletion_deadline else pod.grace_seconds
+
+
+def restarts_at_once(scene: Scene) -> datetime | None:
+    is_first = scene.container.crashes == 0 and not _has_other_image(scene)
+    return _noticed(scene) if is_first and _will_restart(scene) else None
+
+
+def crashes_again(scene: Scene) -> datetime | None:
+    is_repeated = scene.container.crashes > 0 and not _has_other_image(scene)
+    return _noticed(scene) if is_repeated and _will_restart(scene) else None
+
+
+def restarts_after_backoff(scene: Scene) -> datetime | None:
+    if scene.runtime.stopping_since or _has_other_image(scene):
+        return None
+    return _finished(scene) + timedelta(seconds=backoff_seconds(scene.container.crashes))
+
+
+def starts_other_image(scene: Scene) -> datetime | None:
+    return _noticed(scene) if _has_other_image(scene) and _will_restart(scene) else None
+
+
+def _has_other_image(scene: Scene) -> bool:
+    return scene.container.run is not None and scene.container.run.image != scene.spec.image
+
+
+def _will_restart(scene: Scene) -> bool:
+    """Not even a sidecar, once the pod needs it no more."""
+    return told_to_stop(scene) is None and restarts.should_restart(scene.pod, scene.spec, scene.container)
+
+
+def _noticed(scene: Scene) -> datetime:
+    return _finished(scene) + timedelta(seconds=NOTICE_SECONDS)
+
+
+def _finished(scene: Scene) -> datetime:
+    assert scene.container.run is not None
+    return scene.container.run.finished_at or scene.runtime.arrived_at
+
+
+def backoff_seconds(failures: int) -> float:
+    """10 s after the first, doubled with each, 5 minutes at most."""
+    return min(FIRST_BACKOFF_SECONDS * 2 ** min(max(failures - 1, 0), 10), MAX_BACKOFF_SECONDS)
+
+
+def _later(moment: datetime, seconds: float) -> datetime | None:
+    return None if seconds == NEVER else moment + timedelta(seconds=seconds)

@@ -1,0 +1,84 @@
+"""What people are told when a container changes its state: events in a kubelet's words (v1.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubelet_sim import moments
+from kubelet_sim.scene import Scene
+from kubelet_sim.state import Happening
+
+_IMAGE_BYTES = 42_000_000
+
+
+def pulling(scene: Scene) -> Sequence[Happening]:
+    return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
+
+
+def pull_failed(scene: Scene) -> Sequence[Happening]:
+    message = f'Failed to pull image "{scene.spec.image}": {pull_error(scene.spec.image)}'
+    return (
+        Happening("Warning", "Failed", message, scene.spec),
+        Happening("Warning", "Failed", "Error: ErrImagePull", scene.spec),
+    )
+
+
+def pull_backoff(scene: Scene) -> Sequence[Happening]:
+    return (
+        Happening("Normal", "BackOff", f'Back-off pulling image "{scene.spec.image}"', scene.spec),
+        Happening("Warning", "Failed", "Error: ImagePullBackOff", scene.spec),
+    )
+
+
+def config_error(scene: Scene) -> Sequence[Happening]:
+    message = f"Error: {scene.runtime.config_errors[scene.spec.name]}"
+    return (Happening("Warning", "Failed", message, scene.spec),)
+
+
+def first_start(scene: Scene) -> Sequence[Happening]:
+    duration = _spelled(scene.runtime.pull_seconds)
+    message = (
+        f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
+        f" Image size: {_IMAGE_BYTES} bytes."
+    )
+    return (Happening("Normal", "Pulled", message, scene.spec), *_started(scene))
+
+
+def restart(scene: Scene) -> Sequence[Happening]:
+    message = f'Container image "{scene.spec.image}" already present on machine and can be accessed by the pod'
+    return (Happening("Normal", "Pulled", message, scene.spec), *_started(scene))
+
+
+def _started(scene: Scene) -> Sequence[Happening]:
+    return (
+        Happening("Normal", "Created", "Container created", scene.spec),
+        Happening("Normal", "Started", "Container started", scene.spec),
+    )
+
+
+def replaced(scene: Scene) -> Sequence[Happening]:
+    if moments.replaced_at(scene) is None or scene.runtime.stopping_since:
+        return ()
+    message = f"Container {scene.spec.name} definition changed, will be restarted"
+    return (Happening("Normal", "Killing", message, scene.spec),)
+
+
+def crash(scene: Scene) -> Sequence[Happening]:
+    message = f"Back-off restarting failed container {scene.spec.name} in pod {scene.pod.title}"
+    return (Happening("Warning", "BackOff", message, scene.spec),)
+
+
+def pull_error(image: str) -> str:
+    """What containerd says of an image that the registry does not have."""
+    return (
+        f'rpc error: code = NotFound desc = failed to pull and unpack image "{image}": failed to resolve reference'
+        f' "{image}": {image}: not found'
+    )
+
+
+def _spelled(seconds: float) -> str:
+    """As Go prints durations of less than a minute, cut to milliseconds."""
+    milliseconds = int(seconds * 1000)
+    if milliseconds == 0:
+        return "0s"
+    return f"{milliseconds}ms" if milliseconds < 1000 else f"{milliseconds / 1000:g}s"

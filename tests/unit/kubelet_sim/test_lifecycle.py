@@ -1,0 +1,342 @@
+"""The life of a pod on its node, looked at by tables on a fake clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubeloop.apimachinery.meta import Object
+from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod, state_of
+
+SHELL = ["sh", "-c"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "phase", "state", "ready"),
+    [(0, "Pending", "ContainerCreating", "False"), (0.2, "Running", "running", "True")],
+)
+def test_a_pod_is_created_and_then_runs(seconds: float, phase: str, state: str, ready: str) -> None:
+    """A container waits for its image and then runs, started and ready."""
+    played = PlayedPod(a_pod())
+
+    status = played.until(seconds)
+
+    assert (phase, state, ready) == (status["phase"], state_of(status), played.condition("Ready")[0])
+
+
+def test_a_running_pod_says_everything_a_kubelet_says() -> None:
+    """Conditions in a kubelet's order with the generation they are about, addresses, times and ids."""
+    played = PlayedPod(a_pod())
+
+    status = played.until(1)
+
+    types = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"]
+    assert [(type_, "True", 1) for type_ in types] == [
+        (one["type"], one["status"], one["observedGeneration"]) for one in status["conditions"]
+    ]
+    container = status["containerStatuses"][0]
+    assert (True, True, 0, "web:1") == (
+        container["started"],
+        container["ready"],
+        container["restartCount"],
+        container["imageID"],
+    )
+    assert ("172.18.0.2", "2026-01-01T00:00:00Z") == (status["hostIP"], status["startTime"])
+
+
+def test_events_are_worded_as_a_kubelet_words_them() -> None:
+    """Pulling, Pulled, Created and Started are told once each, in this order."""
+    played = PlayedPod(a_pod())
+
+    played.until(10)
+
+    assert [
+        'Pulling: Pulling image "web:1"',
+        'Pulled: Successfully pulled image "web:1" in 100ms (100ms including waiting). Image size: 42000000 bytes.',
+        "Created: Container created",
+        "Started: Container started",
+    ] == played.told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state", "restarts"),
+    [
+        (0.15, "running", 0),
+        (0.5, "Error", 0),
+        (1.25, "running", 1),  # the first restart comes at once
+        (1.5, "Error", 1),
+        (5, "CrashLoopBackOff", 1),
+        (11.4, "Error", 2),  # ten seconds after the end
+        (20, "CrashLoopBackOff", 2),
+        (31.6, "Error", 3),  # twenty
+    ],
+)
+def test_a_crashing_container_backs_off(seconds: float, state: str, restarts: int) -> None:
+    """Restarts come at once, then after 10 s, doubled each time; the pod stays Running."""
+    played = PlayedPod(a_pod(a_container(command=[*SHELL, "exit 1"])))
+
+    status = played.until(seconds)
+
+    assert ("Running", state, restarts) == (
+        status["phase"],
+        state_of(status),
+        status["containerStatuses"][0]["restartCount"],
+    )
+
+
+def test_a_back_off_remembers_how_it_ended() -> None:
+    """CrashLoopBackOff names the delay and the pod, and lastState holds the end."""
+    played = PlayedPod(a_pod(a_container(command=[*SHELL, "exit 3"])))
+
+    container = played.until(5)["containerStatuses"][0]
+
+    message = "back-off 10s restarting failed container=c pod=p_default(uid-1)"
+    assert {"reason": "CrashLoopBackOff", "message": message} == container["state"]["waiting"]
+    assert (3, "Error") == (
+        container["lastState"]["terminated"]["exitCode"],
+        container["lastState"]["terminated"]["reason"],
+    )
+
+
+def test_ten_quiet_minutes_forgive_a_crash() -> None:
+    """A container that ran long enough is restarted at once, however often it had crashed."""
+    played = PlayedPod(a_pod(annotations={"kubeloop.io/exit-after": "700s", "kubeloop.io/exit-code": "1"}))
+
+    status = played.until(2 * 702)
+
+    assert ("running", 2) == (state_of(status), status["containerStatuses"][0]["restartCount"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "script", "phase", "state"),
+    [
+        ("Never", "true", "Succeeded", "Completed"),
+        ("Never", "exit 2", "Failed", "Error"),
+        ("OnFailure", "true", "Succeeded", "Completed"),
+        ("OnFailure", "exit 2", "Running", "CrashLoopBackOff"),
+        ("Always", "true", "Running", "CrashLoopBackOff"),
+        ("Never", "sleep 100", "Running", "running"),
+    ],
+)
+def test_the_restart_policy_decides_the_phase(policy: str, script: str, phase: str, state: str) -> None:
+    """What ends for good ends the pod; what will run again does not."""
+    played = PlayedPod(a_pod(a_container(command=[*SHELL, script]), restartPolicy=policy))
+
+    status = played.until(8)
+
+    assert (phase, state) == (status["phase"], state_of(status))
+
+
+@pytest.mark.parametrize(
+    ("image", "seconds", "state"),
+    [
+        ("does-not-exist:1", 0.5, "ErrImagePull"),
+        ("invalid/app", 2, "ImagePullBackOff"),
+        ("invalid/app", 10.5, "ErrImagePull"),
+        ("invalid/app", 20, "ImagePullBackOff"),
+        ("web:2", 0.5, "running"),
+    ],
+)
+def test_an_image_that_is_not_there_backs_off(image: str, seconds: float, state: str) -> None:
+    """Names that say so cannot be pulled; pulls are tried again after 10 s, 20 s and so on."""
+    played = PlayedPod(a_pod(a_container(image=image)))
+
+    status = played.until(seconds)
+
+    assert state == state_of(status)
+
+
+def test_a_mended_image_is_pulled_at_once() -> None:
+    """Changing the image of a waiting container ends its back-off."""
+    played = PlayedPod(a_pod(a_container(image="invalid")))
+    played.until(60)
+
+    played.obj["spec"]["containers"][0]["image"] = "web:2"
+    status = played.until(60.2)
+
+    assert ("Running", "web:2") == (status["phase"], status["containerStatuses"][0]["image"])
+
+
+def test_a_changed_image_restarts_the_container() -> None:
+    """A running container is replaced by one of the new image."""
+    played = PlayedPod(a_pod())
+    played.until(5)
+
+    played.obj["spec"]["containers"][0]["image"] = "web:2"
+    container = played.until(10)["containerStatuses"][0]
+
+    assert ("web:2", 1) == (container["image"], container["restartCount"])
+    assert "Killing: Container c definition changed, will be restarted" in played.told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "first", "second", "main", "initialized"),
+    [
+        (1, "running", "PodInitializing", "PodInitializing", "containers with incomplete status: [one two]"),
+        (4, "Completed", "running", "PodInitializing", "containers with incomplete status: [two]"),
+        (6.2, "Completed", "Completed", "PodInitializing", ""),
+        (6.5, "Completed", "Completed", "running", ""),
+    ],
+)
+def test_init_containers_go_one_by_one(seconds: float, first: str, second: str, main: str, initialized: str) -> None:
+    """Each waits for the one before; the main container for all of them; Initialized names what is missing."""
+    played = PlayedPod(a_pod(initContainers=[a_container("one"), a_container("two")]))
+
+    status = played.until(seconds)
+
+    assert [first, second, main] == [state_of(status, name) for name in ("one", "two", "c")]
+    assert initialized == played.condition("Initialized")[2]
+
+
+def test_a_failed_init_container_fails_a_pod_that_never_restarts() -> None:
+    """The main container is never started."""
+    init = a_container("one", command=["false"])
+    played = PlayedPod(a_pod(initContainers=[init], restartPolicy="Never"))
+
+    status = played.until(10)
+
+    assert ("Failed", "Error", "PodInitializing") == (status["phase"], state_of(status, "one"), state_of(status))
+
+
+def test_a_sidecar_starts_first_and_stops_last() -> None:
+    """It runs before the main container, and ends when that has ended for good."""
+    sidecar = a_container("side", restartPolicy="Always")
+    main = a_container(command=["sleep", "5"])
+    played = PlayedPod(a_pod(main, initContainers=[sidecar], restartPolicy="Never"))
+
+    during = played.until(3)
+    assert ("running", "running", "Running") == (state_of(during, "side"), state_of(during), during["phase"])
+    after = played.until(30)
+
+    assert ("Completed", "Completed", "Succeeded") == (state_of(after, "side"), state_of(after), after["phase"])
+    assert 0 == after["initContainerStatuses"][0]["restartCount"]
+
+
+PROBE = {"initialDelaySeconds": 5, "periodSeconds": 10, "httpGet": {"port": 80}}
+
+
+@pytest.mark.parametrize(
+    ("container", "annotations", "ready_after"),
+    [
+        ({"readinessProbe": PROBE}, {}, 5),
+        ({"readinessProbe": {**PROBE, "successThreshold": 3}}, {}, 25),
+        ({"readinessProbe": PROBE, "startupProbe": PROBE}, {}, 10),
+        ({}, {"kubeloop.io/ready-after": "8s"}, 8),
+        ({}, {"kubeloop.io/ready-after": "20s", "kubeloop.io/ready-after.c": "8s"}, 8),
+    ],
+)
+def test_readiness_follows_probes_and_annotations(
+    container: Object, annotations: dict[str, str], ready_after: float
+) -> None:
+    """Ready flips at the first success and not before."""
+    played = PlayedPod(a_pod(a_container(**container), annotations=annotations))
+
+    played.until(ready_after)
+    before = played.condition("Ready")
+    played.until(ready_after + 0.2)
+
+    assert ("False", "ContainersNotReady", "containers with unready status: [c]") == before
+    assert ("True", "", "") == played.condition("Ready")
+
+
+def test_a_readiness_gate_holds_the_pod_back() -> None:
+    """Ready waits for the condition that others set; ContainersReady does not."""
+    played = PlayedPod(a_pod(readinessGates=[{"conditionType": "example.com/go"}]))
+
+    played.until(1)
+    assert "ReadinessGatesNotReady" == played.condition("Ready")[1]
+    played.obj["status"]["conditions"].append({"type": "example.com/go", "status": "True"})
+    played.look()
+
+    assert ("True", "True") == (played.condition("Ready")[0], played.condition("ContainersReady")[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "grace_seconds", "stopped_after", "exit_code", "phase"),
+    [
+        ({}, 30, 0.3, 0, "Succeeded"),
+        ({"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}, 30, 5.3, 0, "Succeeded"),
+        ({"lifecycle": {"preStop": {"sleep": {"seconds": 50}}}}, 10, 10, 137, "Failed"),
+    ],
+)
+def test_a_deleted_pod_is_stopped_within_its_grace(
+    fields: Object, grace_seconds: int, stopped_after: float, exit_code: int, phase: str
+) -> None:
+    """Containers take as long as their hooks say, the grace at most; then the pod may be removed."""
+    played = PlayedPod(a_pod(a_container(**fields)))
+    played.until(10)
+
+    played.delete(grace_seconds)
+    during = played.until(10 + stopped_after - 0.01)
+    assert ("Running", 2, False) == (during["phase"], during["observedGeneration"], played.is_removable)
+    after = played.until(10 + stopped_after)
+
+    assert (phase, exit_code, True) == (
+        after["phase"],
+        after["containerStatuses"][0]["state"]["terminated"]["exitCode"],
+        played.is_removable,
+    )
+    assert "Killing: Stopping container c" in played.told
+
+
+def test_a_pod_deleted_before_it_ran_has_failed() -> None:
+    """Nobody knows how a container ended that was never seen to run."""
+    played = PlayedPod(a_pod(a_container(image="invalid")))
+    played.until(5)
+
+    played.delete()
+    status = played.until(5.1)
+
+    assert ("Failed", "ContainerStatusUnknown", True) == (status["phase"], state_of(status), played.is_removable)
+
+
+def test_a_pod_beyond_its_deadline_is_failed() -> None:
+    """activeDeadlineSeconds counts from the start time; the containers are stopped."""
+    played = PlayedPod(a_pod(activeDeadlineSeconds=20))
+
+    status = played.until(21)
+
+    assert ("Failed", "DeadlineExceeded", "Completed") == (status["phase"], status["reason"], state_of(status))
+
+
+def test_a_phase_written_by_others_ends_the_pod() -> None:
+    """Terminal phases are final: the node stops what still runs and leaves the phase alone."""
+    played = PlayedPod(a_pod())
+    played.until(5)
+
+    played.obj["status"]["phase"] = "Failed"
+    status = played.until(6)
+
+    assert ("Failed", "Completed") == (status["phase"], state_of(status))
+
+
+@pytest.mark.parametrize("seconds", [0, 3, 6, 20])
+def test_a_restarted_process_goes_on_from_the_status(seconds: float) -> None:
+    """Whenever memory is lost, the status alone brings the pod to the same end."""
+    containers: list[Any] = [a_container(command=["sleep", "9"]), a_container("d", command=["sleep", "5"])]
+    uninterrupted = PlayedPod(a_pod(*containers, restartPolicy="Never", initContainers=[a_container("i")]))
+    interrupted = PlayedPod(a_pod(*containers, restartPolicy="Never", initContainers=[a_container("i")]))
+
+    expected = uninterrupted.until(60)
+    interrupted.until(seconds)
+    interrupted.restart_process()
+    actual = interrupted.until(60)
+
+    assert "Succeeded" == expected["phase"] == actual["phase"]
+    assert [one["restartCount"] for one in expected["containerStatuses"]] == [
+        one["restartCount"] for one in actual["containerStatuses"]
+    ]
+
+
+def test_a_restart_of_the_process_starts_nothing_anew() -> None:
+    """A running container keeps its id and its start, and nothing is told again."""
+    played = PlayedPod(a_pod())
+    before = played.until(10)["containerStatuses"]
+
+    played.restart_process()
+    played.told.clear()
+    after = played.until(20)["containerStatuses"]
+
+    assert before == after
+    assert [] == played.told
