@@ -1,0 +1,94 @@
+"""What the recordings are played against: a stack set up as the recorded cluster was, and an API server alone."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kubeloop.cli.kubectl import find_kubectl
+from kubeloop.cli.options import UpOptions
+from tests.conformance import truth
+from tests.testkit.stack import Stack, api_server_alone
+
+RECORDINGS = Path(__file__).with_name("recordings")
+TOKEN = "admintoken"
+TOKENS = """\
+admintoken,admin,admin-uid,"system:masters"
+alicetoken,alice,alice-uid,"devs"
+bobtoken,bob,bob-uid,""
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One file. `alone`: made without any loop. `serial`: changes the nodes, so nothing else may run meanwhile."""
+
+    path: Path
+    alone: bool
+    serial: bool
+
+    @classmethod
+    def read(cls, path: Path) -> Recording:
+        lines = path.read_text().splitlines()
+        return cls(path, "alone: true" in lines, "serial: true" in lines)
+
+    @property
+    def area(self) -> str:
+        return self.path.parent.name
+
+    @property
+    def name(self) -> str:
+        return f"{self.area}/{self.path.stem}"
+
+
+def recordings(areas: list[str] | None = None) -> list[Recording]:
+    """All recordings, or those of some areas; the serial ones last."""
+    paths = sorted(RECORDINGS.glob("*/*.yaml"))
+    found = [Recording.read(path) for path in paths if areas is None or path.parent.name in areas]
+    return sorted(found, key=lambda recording: recording.serial)
+
+
+class Servers:
+    """Plays recordings: each on the kind of server it was made on."""
+
+    def __init__(self, stack: str, alone: str) -> None:
+        self._stack, self._alone = _target(stack), _target(alone)
+
+    def play(self, recording: Recording) -> list[str]:
+        """What differs; nothing where all is as recorded."""
+        target = self._alone if recording.alone else self._stack
+        _, _, problems = truth.play(target, str(recording.path), PLAYING)
+        return list(problems)
+
+    def close(self) -> None:
+        for target in (self._stack, self._alone):
+            target.http.close()
+
+
+PLAYING = argparse.Namespace(mode="check", skip=[], alone="any", lines=12, keep_going=False)
+
+
+@contextmanager
+def servers() -> Iterator[Servers]:
+    """Nodes, tokens and authorization as recorded."""
+    with TemporaryDirectory() as directory:
+        tokens = Path(directory) / "tokens.csv"
+        tokens.write_text(TOKENS)
+        flags = (f"--token-auth-file={tokens}", "--authorization-mode=RBAC")
+        kubectl_is_admin = "--insecure-kubectl-user=admin"
+        options = UpOptions(node_cpu="1", node_memory="3840Mi", apiserver_args=(*flags, kubectl_is_admin))
+        with Stack(options, TOKEN) as stack, api_server_alone(*flags, kubectl_is_admin) as alone:
+            playing = Servers(stack.server, alone)
+            try:
+                yield playing
+            finally:
+                playing.close()
+
+
+def _target(server: str) -> Any:
+    return truth.Target(argparse.Namespace(server=server, token=TOKEN, kubectl=str(find_kubectl())))

@@ -1,0 +1,56 @@
+"""Every recording of the areas in must_pass.txt answers as real Kubernetes did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.servers import Recording, Servers, recordings, servers
+
+pytestmark = pytest.mark.e2e
+
+AREAS = [
+    line
+    for line in Path(__file__).with_name("must_pass.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+# Most of a recording's time is waiting for loops, so a few are played at once.
+AT_ONCE = 4
+
+
+class Player:
+    """Plays all chosen recordings at once, but each serial one by itself, after the others."""
+
+    def __init__(self, playing: Servers, chosen: list[Recording], pool: ThreadPoolExecutor) -> None:
+        self._playing = playing
+        self._played: dict[str, Future[list[str]]] = {
+            recording.name: pool.submit(playing.play, recording) for recording in chosen if not recording.serial
+        }
+
+    def problems(self, recording: Recording) -> list[str]:
+        if not recording.serial:
+            return self._played[recording.name].result()
+        wait(self._played.values())
+        return self._playing.play(recording)
+
+
+@pytest.fixture(scope="module")
+def player(request: pytest.FixtureRequest) -> Iterator[Player]:
+    calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
+    chosen = [call.params["recording"] for call in calls if call is not None]
+    with servers() as playing, ThreadPoolExecutor(AT_ONCE) as pool:
+        yield Player(playing, chosen, pool)
+
+
+@pytest.mark.parametrize("recording", recordings(AREAS), ids=lambda recording: recording.name)
+def test_the_answers_are_those_of_real_kubernetes(player: Player, recording: Recording) -> None:
+    """Nothing differs from what was recorded."""
+    assert [] == player.problems(recording)
+
+
+def test_the_areas_that_must_pass_exist() -> None:
+    """A misspelt area would test nothing."""
+    assert set(AREAS) <= {recording.area for recording in recordings()}

@@ -1,0 +1,73 @@
+"""What `kubeloop up` is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubeloop.cli.options import UpOptions, UsageError
+
+
+def test_the_defaults_are_fine() -> None:
+    """Nobody has to say anything."""
+    UpOptions().check()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (UpOptions(port=65536), "--port=65536: a port is a number between 1 and 65535"),
+        (UpOptions(nodes=-1), "--nodes=-1: must not be negative"),
+        (UpOptions(node_pods=0), "--node-pods=0: must be greater than 0"),
+        (UpOptions(node_cpu="abc"), "--node-cpu=abc: not a quantity, such as 4 or 500m"),
+        (UpOptions(node_cpu=""), "--node-cpu=: not a quantity, such as 4 or 500m"),
+        (UpOptions(node_cpu="-4"), "--node-cpu=-4: must be greater than 0"),
+        (UpOptions(node_memory="8GB"), "--node-memory=8GB: not a quantity, such as 8Gi or 512Mi"),
+        (UpOptions(apiserver_args=("x",)), "--apiserver-arg=x: write --apiserver-arg=--flag=value"),
+    ],
+)
+def test_nonsense_is_refused_by_the_name_of_its_flag(options: UpOptions, said: str) -> None:
+    """The message names the flag, what was found and what is allowed."""
+    with pytest.raises(UsageError) as refused:
+        options.check()
+
+    assert said == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [("/a/config", "/a/config"), ("/a/config:/b/config", "/a/config"), (":/b/config", "/b/config")],
+)
+def test_the_context_goes_where_kubectl_would_write_it(
+    monkeypatch: pytest.MonkeyPatch, named: str, expected: str
+) -> None:
+    """Of a KUBECONFIG list it is the first file."""
+    monkeypatch.setenv("KUBECONFIG", named)
+
+    assert Path(expected) == UpOptions().kubeconfig_path
+
+
+def test_without_a_name_the_context_goes_to_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """~/.kube/config is kubectl's default."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", "/home/alice")
+
+    assert Path("/home/alice/.kube/config") == UpOptions().kubeconfig_path
+
+
+def test_flags_say_all_that_the_options_say() -> None:
+    """A command line made of them starts the same stack; detaching is no part of the stack."""
+    options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), detach=True)
+
+    assert [
+        "--port=1",
+        "--data-dir=d",
+        "--nodes=2",
+        "--kubeconfig=k",
+        "--node-cpu=3",
+        "--node-memory=4Gi",
+        "--node-pods=5",
+        "--apiserver-arg=--a=b",
+        "--apiserver-arg=--c",
+    ] == options.as_flags()
