@@ -97,8 +97,7 @@ class ResourceStore:
         return generated
 
     def _create_errors(self, obj: Object) -> list[FieldError]:
-        namespaced = self._resource.namespaced
-        errors = create_errors(obj, namespaced=namespaced, name_errors=self.strategy.validate_name)
+        errors = self._object_errors(obj)
         if obj["metadata"].get("finalizers"):
             errors += kube_finalizer_errors(obj["metadata"]["finalizers"], "metadata.finalizers")
         errors += self.strategy.validate(obj)
@@ -211,7 +210,7 @@ class ResourceStore:
             self.strategy.stamp_update(new, old, self._machinery.clock.now())
             release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
             try:
-                self._check(new, self._update_errors(new, old, rules))
+                self._check(new, self._update_errors(new, old, rules, context.subresource))
                 context.warnings.add(*self.strategy.warnings(new))
                 await self._machinery.admission.validate(attributes)
                 return await self._replace(current, new, old, context)
@@ -256,13 +255,21 @@ class ResourceStore:
             if field in old_metadata:
                 metadata[field] = old_metadata[field]
 
-    def _update_errors(self, new: Object, old: Object, rules: UpdateRules) -> list[FieldError]:
-        """Metadata, then the rest. What is wrong with metadata is said twice: by the generic store and by the kind."""
-        errors = update_errors(new, old) * 2
-        if new["metadata"].get("finalizers"):
-            errors += kube_finalizer_errors(new["metadata"]["finalizers"], "metadata.finalizers")
+    def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
+        """What the store says of the metadata, then what the kind says of it again, then the rest."""
+        as_object, as_change = self._object_errors(new), update_errors(new, old)
+        finalizers = new["metadata"].get("finalizers")
+        own = kube_finalizer_errors(finalizers, "metadata.finalizers") if finalizers else []
+        errors = as_object + as_change
+        if self.strategy.rechecks_change or subresource:
+            errors += as_change + own
+        if self.strategy.rechecks_object and not subresource:
+            errors += as_object + own
         errors += rules.validate(new, old)
         return errors
+
+    def _object_errors(self, obj: Object) -> list[FieldError]:
+        return create_errors(obj, namespaced=self._resource.namespaced, name_errors=self.strategy.validate_name)
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
         value = self._value(new)

@@ -40,6 +40,9 @@ class Strategy:
     returns_object_on_delete = False  # DELETE answers with the object instead of a Status
     orphans_by_default = False  # a raw DELETE leaves dependents (Job, ReplicationController)
     keep_history = True  # False: the log keeps only the newest version (Lease)
+    # What a kind itself says of the metadata of an update, after the store did: clients count what is said twice.
+    rechecks_change = True  # that it may change this way
+    rechecks_object = False  # that it is good at all
 
     def default(self, obj: Object) -> None:
         """Fill in what the user left out. Runs on every create, update and patch, before admission."""

@@ -26,6 +26,7 @@ PATCH_TYPES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPat
 
 
 class MutatingPolicyStrategy(SpecKind):
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
 
     def blank_status(self, obj: Object) -> Any:

@@ -37,6 +37,7 @@ EXCLUSIVE = "name and selector are mutually exclusive"
 class PolicyBindingStrategy(SpecKind):
     """`mutating` bindings take no actions, and match only what comes in."""
 
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
 
     def __init__(self, mutating: bool) -> None:

@@ -29,6 +29,7 @@ _has_line_break = re.compile(r"[\n\r]").search
 
 
 class ValidatingPolicyStrategy(SpecKind):
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
 
     def default(self, obj: Object) -> None:

@@ -32,6 +32,7 @@ LONGEST_TIMEOUT_SECONDS = 30
 class WebhookConfigurationStrategy(PlainKind):
     """Its generation counts the changes of the webhooks. `mutating` ones may be asked again about their own work."""
 
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
 
     def __init__(self, mutating: bool) -> None:

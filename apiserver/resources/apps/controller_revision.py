@@ -9,6 +9,8 @@ from kubeloop.apimachinery.meta import Object
 
 
 class ControllerRevisionStrategy(PlainKind):
+    rechecks_object = True
+
     def check(self, obj: Object, errors: Errors) -> None:
         check_not_negative(obj.get("revision", 0), "revision", errors)
         data = obj.get("data")

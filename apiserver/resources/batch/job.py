@@ -51,6 +51,7 @@ FIELDS = FieldMap({"status.successful": ("status", "succeeded")}, {"status.succe
 
 
 class JobStrategy(SpecKind):
+    rechecks_object = True
     orphans_by_default = True
 
     def default(self, obj: Object) -> None:

@@ -53,6 +53,8 @@ FIELDS = FieldMap({"spec.signerName": ("spec", "signerName")})
 
 
 class SigningRequestStrategy(PlainKind):
+    rechecks_object = True
+
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         return validation.path_segment_errors(name)
 

@@ -15,6 +15,8 @@ FROZEN = "field is immutable when `immutable` is set"
 
 
 class ConfigMapStrategy(PlainKind):
+    rechecks_object = True
+
     def check(self, obj: Object, errors: Errors) -> None:
         data, binary = obj.get("data") or NO_FIELDS, obj.get("binaryData") or NO_FIELDS
         size = 0

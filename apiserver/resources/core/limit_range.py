@@ -26,6 +26,8 @@ MAX_MILLI_VALUE = (2**63 - 1) // 1000
 
 
 class LimitRangeStrategy(PlainKind):
+    rechecks_change, rechecks_object = False, True
+
     def default(self, obj: Object) -> None:
         for limit in obj.setdefault("spec", {}).get("limits") or NO_ITEMS:
             if limit.get("type") == "Container":

@@ -23,6 +23,8 @@ FIELDS = FieldMap({"status.phase": ("status", "phase")})
 
 
 class NamespaceStrategy(PlainKind):
+    rechecks_object = True
+
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         return validation.dns_label_errors(name, is_prefix)
 

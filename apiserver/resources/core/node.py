@@ -37,6 +37,8 @@ EMPTY_NODE_INFO = dict.fromkeys(
 class NodeStrategy(PlainKind):
     """Unlike other kinds a node may be created with its status: kubelets once registered themselves that way."""
 
+    rechecks_object = True
+
     def default(self, obj: Object) -> None:
         spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
         _mirror_pod_cidr(spec)

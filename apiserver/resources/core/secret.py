@@ -26,6 +26,8 @@ FIELDS = FieldMap({"type": ("type",)})
 
 
 class SecretStrategy(PlainKind):
+    rechecks_object = True
+
     def default(self, obj: Object) -> None:
         """`stringData` is for writing only: it is merged into `data`, and wins."""
         fill_empty(obj, {"type": OPAQUE})

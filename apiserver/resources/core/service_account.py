@@ -12,6 +12,7 @@ ENFORCE_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 
 class ServiceAccountStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def prepare_for_create(self, obj: Object) -> None:

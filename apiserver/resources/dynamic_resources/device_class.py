@@ -19,6 +19,7 @@ from kubeloop.apimachinery.meta import Object
 
 
 class DeviceClassStrategy(SpecKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def blank_status(self, obj: Object) -> Any:

@@ -13,6 +13,7 @@ from kubeloop.apimachinery.meta import Object
 
 
 class ResourceClaimStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def default(self, obj: Object) -> None:
@@ -40,6 +41,7 @@ class ResourceClaimStrategy(PlainKind):
 
 
 class ResourceClaimTemplateStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def default(self, obj: Object) -> None:

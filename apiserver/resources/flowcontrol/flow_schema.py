@@ -53,6 +53,8 @@ MANDATORY: Mapping[str, Json] = {
 
 
 class FlowSchemaStrategy(SpecKind):
+    rechecks_change, rechecks_object = False, True
+
     def default(self, obj: Object) -> None:
         fill_empty(obj.setdefault("spec", {}), {"matchingPrecedence": DEFAULT_PRECEDENCE})
 

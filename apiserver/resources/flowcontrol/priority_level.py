@@ -35,6 +35,8 @@ MANDATORY: Mapping[str, Json] = {
 
 
 class PriorityLevelStrategy(SpecKind):
+    rechecks_change, rechecks_object = False, True
+
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
         if (exempt := spec.get("exempt")) is not None:

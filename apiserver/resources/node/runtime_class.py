@@ -34,6 +34,7 @@ EMPTY_TOLERATION = {"key": "", "operator": "", "value": "", "effect": ""}
 
 
 class RuntimeClassStrategy(PlainKind):
+    rechecks_object = True
     allow_create_on_update = True
     allow_unconditional_update = False
 

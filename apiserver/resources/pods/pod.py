@@ -48,6 +48,7 @@ GATED_CONDITION: Mapping[str, Any] = {
 class PodStrategy(SpecKind):
     """Pods. A deletion waits for the kubelet of a node that runs the pod."""
 
+    rechecks_object = True
     graceful_deletion = True
     returns_object_on_delete = True
 

@@ -30,6 +30,7 @@ GO_ROLE_REFERENCE = {"apiGroup": "APIGroup", "kind": "Kind", "name": "Name"}
 class BindingStrategy(PlainKind):
     """`role_kinds` are what a binding may refer to; only a namespaced one may leave out an account's namespace."""
 
+    rechecks_object = True
     allow_create_on_update = True
 
     def __init__(self, role_kinds: Sequence[str], namespaced: bool) -> None:

@@ -16,6 +16,7 @@ Json = Mapping[str, Any]
 class RoleStrategy(PlainKind):
     """`namespaced` roles cannot grant paths of the server itself."""
 
+    rechecks_object = True
     allow_create_on_update = True
 
     def __init__(self, namespaced: bool) -> None:

@@ -54,6 +54,8 @@ class ServiceCIDRStrategy(PlainKind):
 
 
 class IPAddressStrategy(PlainKind):
+    rechecks_object = True
+
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         return addresses.canonical_ip_errors(name)
 

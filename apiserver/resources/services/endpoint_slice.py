@@ -36,6 +36,8 @@ _has_dot = re.compile(r"\.").search
 
 
 class EndpointSliceStrategy(PlainKind):
+    rechecks_change, rechecks_object = False, True
+
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or NO_ITEMS:
             port["name"] = port.get("name") or ""

@@ -25,6 +25,7 @@ Json = Mapping[str, Any]
 
 
 class EndpointsStrategy(PlainKind):
+    rechecks_object = True
     allow_create_on_update = True
 
     def default(self, obj: Object) -> None:

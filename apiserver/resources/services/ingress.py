@@ -31,6 +31,8 @@ BAD_ENDINGS = ("/..", "/.")
 
 
 class IngressStrategy(SpecKind):
+    rechecks_object = True
+
     def blank_status(self, obj: Object) -> Any:
         return {"loadBalancer": {}}
 

@@ -18,6 +18,8 @@ CLUSTER, NAMESPACE = "Cluster", "Namespace"
 
 
 class IngressClassStrategy(SpecKind):
+    rechecks_object = True
+
     def default(self, obj: Object) -> None:
         parameters = (obj.get("spec") or NO_FIELDS).get("parameters")
         if parameters is not None and parameters.get("scope") is None:

@@ -17,6 +17,7 @@ MAX_NODE_ID = 256
 
 
 class CSINodeStrategy(PlainKind):
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
     returns_object_on_delete = True
 

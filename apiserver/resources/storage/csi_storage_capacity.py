@@ -15,6 +15,7 @@ Json = Mapping[str, Any]
 
 
 class CSIStorageCapacityStrategy(PlainKind):
+    rechecks_object = True
     allow_unconditional_update = False
 
     def check(self, obj: Object, errors: Errors) -> None:

@@ -64,6 +64,7 @@ NEW_LABELS = {
 
 
 class PersistentVolumeStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def default(self, obj: Object) -> None:

@@ -39,6 +39,7 @@ RESIZE_STATES = (
 
 
 class PersistentVolumeClaimStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def default(self, obj: Object) -> None:

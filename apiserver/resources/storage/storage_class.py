@@ -29,6 +29,7 @@ MAX_PARAMETERS_BYTES = 256 * 1024
 
 
 class StorageClassStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def default(self, obj: Object) -> None:
@@ -52,6 +53,7 @@ class StorageClassStrategy(PlainKind):
 
 
 class VolumeAttributesClassStrategy(PlainKind):
+    rechecks_object = True
     returns_object_on_delete = True
 
     def check(self, obj: Object, errors: Errors) -> None:

@@ -21,6 +21,7 @@ ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeN
 
 
 class VolumeAttachmentStrategy(PlainKind):
+    rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
     returns_object_on_delete = True
 
