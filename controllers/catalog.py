@@ -16,9 +16,12 @@ from controllers import (
     garbage_collector,
     namespace,
     node_lifecycle,
+    node_ttl,
+    pod_gc,
     replicaset,
     root_ca_publisher,
     serviceaccount,
+    taint_eviction,
 )
 from kubeloop.runtime.manager import Manager
 
@@ -53,6 +56,9 @@ LOOPS: tuple[Loop, ...] = (
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
     Loop("node-lifecycle-controller", "nodelifecycle", node_lifecycle.add_to),
+    Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),
+    Loop("ttl-controller", "ttl", node_ttl.add_to),
+    Loop("pod-garbage-collector-controller", "podgc", pod_gc.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),
     Loop("garbage-collector-controller", "garbagecollector", garbage_collector.add_to),
 )

@@ -10,16 +10,7 @@ from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, labels_of, nam
 from kubeloop.apimachinery.resource import NODES
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
-from kubeloop.runtime.controller import Controller
-from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.result import DONE, Result
-from kubeloop.runtime.source import For
-
-
-def add_to(manager: Manager) -> None:
-    nodes = manager.informer(NODES)
-    reconciler = NodeReconciler(manager.api, nodes, Tainter(manager.api, manager.clock))
-    manager.add(Controller("node_lifecycle_controller", reconciler, [For(nodes)], workers=8))
 
 
 class NodeReconciler:

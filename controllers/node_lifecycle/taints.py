@@ -20,6 +20,7 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 NOT_READY_NO_EXECUTE = TaintId(NOT_READY, NO_EXECUTE)
 UNREACHABLE_NO_EXECUTE = TaintId(UNREACHABLE, NO_EXECUTE)
+NO_EXECUTE_TAINTS = frozenset((NOT_READY_NO_EXECUTE, UNREACHABLE_NO_EXECUTE))
 
 # Condition type and status -> key of the taint that goes with it.
 _KEYS = {
@@ -41,6 +42,19 @@ def no_schedule_changes(node: ReadOnlyObject) -> tuple[list[TaintId], set[TaintI
     wanted = [TaintId(key, NO_SCHEDULE) for key in keys if key is not None]
     present = {taint_id(taint) for taint in taints_of(node)} & _OURS
     return [taint for taint in wanted if taint not in present], present.difference(wanted)
+
+
+def no_execute_changes(ready: str) -> tuple[list[TaintId], set[TaintId]]:
+    """The NoExecute taint that goes with a Ready condition of this status, and those that must not be there."""
+    if ready == "False":
+        return [NOT_READY_NO_EXECUTE], {UNREACHABLE_NO_EXECUTE}
+    if ready == "Unknown":
+        return [UNREACHABLE_NO_EXECUTE], {NOT_READY_NO_EXECUTE}
+    return [], set(NO_EXECUTE_TAINTS)
+
+
+def has_any(node: ReadOnlyObject, wanted: Collection[TaintId]) -> bool:
+    return any(taint_id(taint) in wanted for taint in taints_of(node))
 
 
 def changed(

@@ -56,3 +56,14 @@ def untolerated_taint(tolerations: Sequence[Toleration], taints: Sequence[Taint]
         if taint.get("effect") in KEEPS_AWAY and not is_tolerated(tolerations, taint):
             return taint
     return None
+
+
+def used_tolerations(tolerations: Sequence[Toleration], taints: Sequence[Taint]) -> list[Toleration] | None:
+    """For each taint the first toleration that tolerates it; None where one is not tolerated."""
+    used = []
+    for taint in taints:
+        toleration = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+        if toleration is None:
+            return None
+        used.append(toleration)
+    return used
