@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup up demo test check bench clean
+.PHONY: help setup up demo test check report bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -12,12 +12,14 @@ help: ## list the commands
 setup: $(VENV)/.installed ## make .venv and install the project with its development tools
 
 $(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: kubeloop needs Python 3.11 or newer; choose one with: make setup PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-up: setup ## start the whole stack in the foreground (Ctrl-C stops it)
+up: setup ## start the whole stack in the foreground; Ctrl-C stops it (flags: make up ARGS='--nodes 5')
 	@$(BIN)/kubeloop up $(ARGS)
 
 demo: setup ## a self-checking tour of the control loops on a throw-away stack
@@ -31,6 +33,9 @@ check: setup ## lint, types and layers
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+report: setup ## play every recording of real Kubernetes and count those that pass, by area
+	@$(BIN)/python -m tests.conformance.report
 
 bench: setup ## measure the stack and print a table
 	@$(BIN)/python -m bench

@@ -1,0 +1,102 @@
+"""The documentation keeps up with the code."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import apiserver.main
+import controllers.__main__
+import kubelet_sim.__main__
+from kubeloop.cli.main import app
+from kubeloop.runtime import flags
+from tests.architecture.source import ROOT
+
+CLI = (ROOT / "docs" / "cli.md").read_text()
+PARSERS = {
+    "apiserver": apiserver.main._parser(),
+    "controllers": controllers.__main__._parser(),
+    "controllers.scheduler": flags.parser("kube-scheduler"),
+    "kubelet_sim": kubelet_sim.__main__._parser(),
+}
+
+
+def _command_flags() -> Iterator[tuple[str, str]]:
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        for parameter in command.params:
+            for flag in (*parameter.opts, *parameter.secondary_opts):
+                yield f"kubeloop {name}", flag
+
+
+def _process_flags() -> Iterator[tuple[str, str]]:
+    for name, parser in PARSERS.items():
+        for action in parser._actions:
+            if not isinstance(action, argparse._HelpAction):
+                for flag in action.option_strings:
+                    yield f"python -m {name}", flag
+
+
+FLAGS = sorted({*_command_flags(), *_process_flags()})
+
+
+@pytest.mark.parametrize(("command", "flag"), FLAGS)
+def test_every_flag_is_documented(command: str, flag: str) -> None:
+    """docs/cli.md has the command and the flag."""
+    assert command in CLI
+    assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", CLI)
+
+
+def test_no_flag_is_documented_that_does_not_exist() -> None:
+    """What was removed from a command is removed from the page."""
+    documented = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", CLI)) - {"--flag"}
+
+    assert set() == documented - {flag for _, flag in FLAGS}
+
+
+def test_every_environment_variable_is_documented() -> None:
+    """KUBELOOP_… of each flag stands beside it."""
+    group = typer.main.get_command(app)
+    commands = group.commands.values()
+    variables = {str(parameter.envvar) for command in commands for parameter in command.params if parameter.envvar}
+
+    assert set() == variables - set(re.findall(r"KUBELOOP_[A-Z_]+", CLI))
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """docs/dependencies.md names each package of pyproject.toml and no other."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(package for extra in optional.values() for package in extra)]
+    packages = {re.split(r"[>=;\[ ]", package)[0].lower() for package in wanted} - {"kubeloop"}
+
+    rows = re.findall(r"^\| ([\w., -]+?) \|", (ROOT / "docs" / "dependencies.md").read_text(), flags=re.MULTILINE)
+    documented = {name.lower() for row in rows for name in row.split(", ")} - {"package", "---"}
+
+    assert packages == documented
+
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """A link to a file of this project, and a path in the tour, leads to one."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+
+    assert [] == [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_tour_of_the_readme_leads_through_folders_that_exist() -> None:
+    """Each path in the section on how it is built is there."""
+    section = (ROOT / "README.md").read_text().partition("## How it is built")[2].partition("\n## ")[0]
+    paths = re.findall(r"`([a-z_]+/[\w/.]*)`", section)
+
+    assert len(paths) > 8
+    assert [] == [path for path in paths if not (ROOT / path).exists()]
