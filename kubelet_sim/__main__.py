@@ -7,12 +7,19 @@ import sys
 
 from kubelet_sim import simulator
 from kubelet_sim.settings import Settings
+from kubeloop.apimachinery import quantity
 from kubeloop.runtime import flags, process
 
 
 def main() -> int:
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
     settings = _settings(arguments)
+    for name in ("node_cpu", "node_memory", "node_ephemeral_storage"):
+        try:
+            quantity.parse(getattr(settings, name))
+        except quantity.QuantityError as error:
+            parser.error(f"--{name.replace('_', '-')}: {error}")
     return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings))
 
 

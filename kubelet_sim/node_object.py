@@ -5,7 +5,7 @@ Facts of pkg/kubelet/kubelet_node_status.go and nodestatus/setters.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,12 +13,12 @@ from typing import Any
 from kubelet_sim.addresses import node_address
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, labels_of
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, labels_of
+from kubeloop.apimachinery.quantity import canonical
 from kubeloop.apimachinery.times import format_time
 
 KUBELET_VERSION = "v1.36.0"
 KUBELET_PORT = 10250
-CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 _HEALTHY = (
@@ -27,7 +27,7 @@ _HEALTHY = (
     ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
 )
-# Labels that a kubelet sets anew at every start, as against those that it only proposes at registration.
+# Labels that a kubelet sets anew at every start.
 _OWN_LABELS = (
     "kubernetes.io/hostname",
     "kubernetes.io/os",
@@ -62,7 +62,7 @@ def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> O
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": identity.name, "labels": labels, "annotations": {CONTROLLER_ATTACHES: "true"}},
+        "metadata": {"name": identity.name, "labels": labels},
         "spec": {},
         "status": status(identity, settings, (), now),
     }
@@ -70,14 +70,14 @@ def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> O
 
 def missing_labels(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
     """The merge patch that gives an existing node the labels every kubelet sets; others' labels and taints stay."""
-    wanted = registration(identity, settings, now)["metadata"]
-    labels = {key: value for key, value in wanted["labels"].items() if labels_of(node).get(key) != value}
-    annotations = {k: v for k, v in wanted["annotations"].items() if annotations_of(node).get(k) != v}
-    changed = {key: value for key, value in (("labels", labels), ("annotations", annotations)) if value}
-    return {"metadata": changed} if changed else None
+    wanted = registration(identity, settings, now)["metadata"]["labels"]
+    missing = {key: value for key, value in wanted.items() if labels_of(node).get(key) != value}
+    return {"metadata": {"labels": missing}} if missing else None
 
 
-def status(identity: NodeIdentity, settings: Settings, current: conditions.Condition | Any, now: datetime) -> Object:
+def status(
+    identity: NodeIdentity, settings: Settings, current: Sequence[conditions.Condition], now: datetime
+) -> Object:
     """`current`: the conditions there are; their times are kept while their statuses stay."""
     resources = _resources(settings)
     return {
@@ -112,7 +112,9 @@ def _contains(current: Any, wanted: Any) -> bool:
     return bool(current == wanted)
 
 
-def _condition(current: Any, type_: str, text: str, reason: str, message: str, *, now: datetime) -> Object:
+def _condition(
+    current: Sequence[conditions.Condition], type_: str, text: str, reason: str, message: str, *, now: datetime
+) -> Object:
     before = conditions.get_condition(current, type_) or {}
     since = before.get("lastTransitionTime") if before.get("status") == text else None
     return {
@@ -126,12 +128,14 @@ def _condition(current: Any, type_: str, text: str, reason: str, message: str, *
 
 
 def _resources(settings: Settings) -> Object:
-    return {
+    """Spelled as the server will spell them: a status that always seems changed would be written for ever."""
+    amounts = {
         "cpu": settings.node_cpu,
         "ephemeral-storage": settings.node_ephemeral_storage,
         "memory": settings.node_memory,
         "pods": str(settings.node_pods),
     }
+    return {name: canonical(text) for name, text in amounts.items()}
 
 
 def _node_info(identity: NodeIdentity) -> Object:

@@ -125,8 +125,9 @@ def test_a_lease_is_a_kubelets() -> None:
     run_nodes(check, nodes=1)
 
 
-def test_an_idle_node_writes_little() -> None:
-    """Without changes its status is written a few times in half an hour."""
+@pytest.mark.parametrize("cpu", ["4", "0.50", "1500m"])
+def test_an_idle_node_writes_little(cpu: str) -> None:
+    """Without changes its status is written a few times in half an hour, however its size was spelled."""
 
     async def check(cluster: Cluster) -> None:
         await cluster.eventually(lambda: ready_nodes(cluster, 1))
@@ -134,7 +135,7 @@ def test_an_idle_node_writes_little() -> None:
 
         assert 6 <= len(writes_to(cluster, "/nodes/node-0/status")) <= 12
 
-    run_nodes(check, nodes=1)
+    run_nodes(check, nodes=1, node_cpu=cpu)
 
 
 def test_a_node_said_to_be_unknown_answers() -> None:
