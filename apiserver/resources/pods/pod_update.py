@@ -105,7 +105,7 @@ def _without_what_may_change(new: Json, old: Json) -> Object:
     """The new spec with the old values of all that may change: what still differs may not."""
     rest = dict(new)
     for list_name in ("containers", "initContainers"):
-        if list_name in new:
+        if new.get(list_name):
             pairs = zip(new[list_name], old[list_name], strict=True)
             rest[list_name] = [container | {"image": before.get("image", "")} for container, before in pairs]
     for name in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):

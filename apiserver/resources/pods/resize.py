@@ -37,7 +37,7 @@ class Rules:
         if all(len(new_spec.get(n) or NO_ITEMS) == len(old_spec.get(n) or NO_ITEMS) for n in LISTS):
             spec = dict(old_spec)
             for list_name in LISTS:
-                if list_name in old_spec:
+                if old_spec.get(list_name):
                     spec[list_name] = _with_new_resources(new_spec[list_name], old_spec[list_name])
             spec.pop("resources", None)
             if "resources" in new_spec:
