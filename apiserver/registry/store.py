@@ -23,9 +23,8 @@ from kubeloop.apimachinery.metadata_validation import create_errors, kube_finali
 from kubeloop.apimachinery.names import generate_name, new_uid
 from kubeloop.apimachinery.times import format_time
 
-# How often a generated name is drawn anew (RetryGenerateName), and a patch re-applied to a newer version.
+# How often a generated name is drawn anew (RetryGenerateName).
 GENERATE_NAME_ATTEMPTS = 8
-PATCH_ATTEMPTS = 5
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
 
@@ -155,7 +154,7 @@ class ResourceStore:
             obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
         change = partial(self._replacement, obj)
-        return await self._change(context, change, self.strategy.allow_unconditional_update, None), False
+        return await self._change(context, change, self.strategy.allow_unconditional_update), False
 
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
@@ -177,7 +176,7 @@ class ResourceStore:
 
         `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
         """
-        return await self._change(context, change, True, PATCH_ATTEMPTS, rules)
+        return await self._change(context, change, True, rules)
 
     def _match_name(self, obj: Object, context: Context) -> None:
         name = obj["metadata"].get("name", "")
@@ -192,16 +191,15 @@ class ResourceStore:
         context: Context,
         change: Change,
         may_be_unconditional: bool,
-        attempts: int | None,
         rules: UpdateRules | None = None,
     ) -> Stored:
-        """Read, change, check, compare-and-swap; again on a lost race unless the caller named a version."""
+        """Read, change, check, compare-and-swap; on a lost race again, where a version the caller named is refused."""
         rules = rules or self.strategy.update_rules(context.subresource)
         while True:
             current = await self.get(context)
             old = current.object()
             new = change(old)
-            conditional = self._check_version(new, old, may_be_unconditional)
+            self._check_version(new, old, may_be_unconditional)
             attributes = self._attributes("UPDATE", context, new, old)
             await self._machinery.admission.mutate(attributes)
             new = attributes.object or new
@@ -214,16 +212,13 @@ class ResourceStore:
                 context.warnings.add(*self.strategy.warnings(new))
                 await self._machinery.admission.validate(attributes)
                 return await self._replace(current, new, old, context)
-            except RevisionMismatch as error:
-                if attempts is not None:
-                    attempts -= 1
-                if conditional or attempts == 0:
-                    raise self._conflict(context.name) from error
+            except RevisionMismatch:
+                continue
             finally:
                 release()
 
-    def _check_version(self, new: Object, old: Object, may_be_unconditional: bool) -> bool:
-        """Refuse a stale resourceVersion or another uid; says whether a version was named."""
+    def _check_version(self, new: Object, old: Object, may_be_unconditional: bool) -> None:
+        """Refuse a stale resourceVersion. What a patch says nothing about is the version it is applied to."""
         metadata, old_metadata = new["metadata"], old["metadata"]
         version = metadata.get("resourceVersion") or ""
         name = old_metadata["name"]
@@ -236,7 +231,6 @@ class ResourceStore:
         elif version != old_metadata["resourceVersion"]:
             raise self._conflict(name)
         metadata["resourceVersion"] = old_metadata["resourceVersion"]
-        return version not in ("", "0")
 
     def _conflict(self, name: str, why: str = STALE) -> Conflict:
         return Conflict.of(self._resource.plural, self._resource.group, name, why)
