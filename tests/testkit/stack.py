@@ -156,7 +156,9 @@ def api_server_alone(*flags: str) -> Iterator[str]:
 
 
 @contextmanager
-def running(*command: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+def running(
+    *command: str, environment: Mapping[str, str] | None = None, cwd: Path = ROOT
+) -> Iterator[subprocess.Popen[str]]:
     """One process, which is asked to stop at the end."""
     process = subprocess.Popen(
         command,
@@ -164,7 +166,7 @@ def running(*command: str, environment: Mapping[str, str] | None = None) -> Iter
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        cwd=ROOT,
+        cwd=cwd,
         env={**os.environ, **(environment or {})},
     )
     try:
