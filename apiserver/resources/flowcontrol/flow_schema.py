@@ -8,6 +8,7 @@ from typing import Any
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_label, check_dns_subdomain, check_required
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.flowcontrol.conditions import check_conditions, keep_metadata
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import SpecKind
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
@@ -63,7 +64,7 @@ class FlowSchemaStrategy(SpecKind):
         _check_precedence(spec["matchingPrecedence"], name, "spec.matchingPrecedence", errors)
         method = spec.get("distinguisherMethod")
         if method is not None and method.get("type") not in DISTINGUISHERS:
-            value = {"Type": method.get("type", "")}
+            value = as_internal("FlowDistinguisherMethod", method)
             errors.append(field.not_supported("spec.distinguisherMethod.type", value, DISTINGUISHERS))
         at = "spec.priorityLevelConfiguration.name"
         if level := (spec.get("priorityLevelConfiguration") or NO_FIELDS).get("name"):
@@ -73,7 +74,11 @@ class FlowSchemaStrategy(SpecKind):
         for i, rule in enumerate(spec.get("rules") or NO_ITEMS):
             _check_rule(rule, f"spec.rules[{i}]", errors)
         if name in MANDATORY and spec != MANDATORY[name]:
-            errors.append(field.invalid("spec", spec, f"spec of '{name}' must equal the fixed value"))
+            errors.append(
+                field.invalid(
+                    "spec", as_internal("FlowSchemaSpec", spec), f"spec of '{name}' must equal the fixed value"
+                )
+            )
         check_conditions(obj, errors)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.resources.checks import NO_FIELDS, Errors
 from apiserver.resources.filling import fill, fill_empty
 from apiserver.resources.flowcontrol.conditions import check_conditions, keep_metadata
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import SpecKind
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
@@ -146,7 +147,8 @@ def _check_mandatory(spec: Json, name: str, path: str, errors: Errors) -> None:
     fixed = {k: v for k, v in spec.items() if k != "exempt"} if name == "exempt" else spec
     if fixed != MANDATORY[name]:
         exception = " except the 'spec.exempt' field" if name == "exempt" else ""
-        errors.append(field.invalid(path, spec, f"spec of '{name}'{exception} must equal the fixed value"))
+        value = as_internal("PriorityLevelConfigurationSpec", spec)
+        errors.append(field.invalid(path, value, f"spec of '{name}'{exception} must equal the fixed value"))
 
 
 PRIORITY_LEVEL = PriorityLevelStrategy()

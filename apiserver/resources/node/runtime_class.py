@@ -12,8 +12,8 @@ from apiserver.resources.checks import (
     check_dns_label,
     check_immutable,
     check_labels,
-    go_struct,
 )
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.pods.tolerations import check_tolerations
 from apiserver.resources.resource_lists import check_requirements, round_up
@@ -22,15 +22,6 @@ from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
-
-GO_TOLERATION = {
-    "key": "Key",
-    "operator": "Operator",
-    "value": "Value",
-    "effect": "Effect",
-    "tolerationSeconds": "TolerationSeconds",
-}
-EMPTY_TOLERATION = {"key": "", "operator": "", "value": "", "effect": ""}
 
 
 class RuntimeClassStrategy(PlainKind):
@@ -63,10 +54,9 @@ def _check_tolerations(tolerations: Sequence[Json], path: str, errors: Errors) -
     check_tolerations(tolerations, path, errors)
     seen: set[tuple[str, ...]] = set()
     for i, toleration in enumerate(tolerations):
-        key = tuple(toleration.get(name, "") for name in EMPTY_TOLERATION)
+        key = tuple(toleration.get(name, "") for name in ("key", "operator", "value", "effect"))
         if key in seen:
-            value = go_struct(toleration, GO_TOLERATION, EMPTY_TOLERATION)
-            errors.append(field.duplicate(f"{path}[{i}]", value))
+            errors.append(field.duplicate(f"{path}[{i}]", as_internal("Toleration", toleration)))
         seen.add(key)
 
 

@@ -12,9 +12,9 @@ from apiserver.resources.checks import (
     check_one_of,
     check_required,
     check_with,
-    go_struct,
 )
 from apiserver.resources.filling import fill_empty
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
@@ -24,7 +24,6 @@ Json = Mapping[str, Any]
 GROUP = "rbac.authorization.k8s.io"
 SERVICE_ACCOUNT = "ServiceAccount"
 SUBJECT_KINDS = (SERVICE_ACCOUNT, "User", "Group")
-GO_ROLE_REFERENCE = {"apiGroup": "APIGroup", "kind": "Kind", "name": "Name"}
 
 
 class BindingStrategy(PlainKind):
@@ -54,8 +53,7 @@ class BindingStrategy(PlainKind):
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
         if new["roleRef"] != old["roleRef"]:
-            value = go_struct(new["roleRef"], GO_ROLE_REFERENCE, dict.fromkeys(GO_ROLE_REFERENCE, ""))
-            errors.append(field.invalid("roleRef", value, "cannot change roleRef"))
+            errors.append(field.invalid("roleRef", as_internal("RoleRef", new["roleRef"]), "cannot change roleRef"))
 
 
 def _check_role_reference(reference: Json, kinds: Sequence[str], path: str, errors: Errors) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_not_negative, check_qualified_name
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.volumes.sources import check_driver_name
 from kubeloop.apimachinery import field, validation
@@ -32,8 +33,7 @@ class CSINodeStrategy(PlainKind):
         for driver in _fixed_parts(old):
             for changed in _fixed_parts(new):
                 if changed["name"] == driver["name"] and changed != driver:
-                    value = {"Name": "", "NodeID": "", "TopologyKeys": None, "Allocatable": None}
-                    value.update({f"{k[0].upper()}{k[1:]}": v for k, v in changed.items()})
+                    value = as_internal("CSINodeDriver", changed)
                     errors.append(field.invalid("spec.drivers", value, validation.IMMUTABLE))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_immutable
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind, carry_over
 from apiserver.resources.pods.defaults import SOURCE_DEFAULTS
 from apiserver.resources.pods.warnings import node_selector_term_warnings
@@ -134,7 +135,7 @@ def _source(spec: Json) -> Object:
 def _check_same_affinity(affinity: Json | None, old: Json, errors: Errors) -> None:
     if not same(affinity, old) and not same(affinity, _with_new_labels(old)):
         reason = f"{validation.IMMUTABLE}, except for updating from beta label to GA"
-        errors.append(field.invalid("nodeAffinity", _go_affinity(affinity), reason))
+        errors.append(field.invalid("nodeAffinity", as_internal("VolumeNodeAffinity", affinity), reason))
 
 
 def _with_new_labels(affinity: Json) -> Object:
@@ -145,25 +146,6 @@ def _with_new_labels(affinity: Json) -> Object:
         renamed = [{**e, "key": NEW_LABELS.get(e.get("key", ""), e.get("key", ""))} for e in expressions]
         terms.append({**term, "matchExpressions": renamed} if renamed else term)
     return {"required": {"nodeSelectorTerms": terms}}
-
-
-def _go_affinity(affinity: Json | None) -> Any:
-    """As Go prints the internal struct."""
-    if affinity is None:
-        return None
-    required = affinity.get("required")
-    terms = [_go_term(term) for term in (required or NO_FIELDS).get("nodeSelectorTerms") or NO_ITEMS]
-    return {"Required": None if required is None else {"NodeSelectorTerms": terms}}
-
-
-def _go_term(term: Json) -> Json:
-    def requirements(name: str) -> Any:
-        listed = term.get(name)
-        return listed and [
-            {"Key": r.get("key", ""), "Operator": r.get("operator", ""), "Values": r.get("values")} for r in listed
-        ]
-
-    return {"MatchExpressions": requirements("matchExpressions"), "MatchFields": requirements("matchFields")}
 
 
 def _warnings(spec: Json, annotations: Mapping[str, str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, Errors, check_dns_subdomain
 from apiserver.resources.comparison import same
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind, carry_over
 from apiserver.resources.storage.persistent_volume_spec import check_inline_volume_spec
 from apiserver.resources.volumes.sources import check_driver_name
@@ -45,7 +46,7 @@ class VolumeAttachmentStrategy(PlainKind):
         self.check(new, errors)
         spec = new.get("spec") or NO_FIELDS
         if not same(spec, old.get("spec") or NO_FIELDS):
-            errors.append(field.invalid("spec", _go_spec(spec), validation.IMMUTABLE))
+            errors.append(field.invalid("spec", as_internal("VolumeAttachmentSpec", spec), validation.IMMUTABLE))
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         super().prepare_for_status_update(new, old)
@@ -78,19 +79,6 @@ def _check_status(status: Json, path: str, errors: Errors) -> None:
             errors.append(field.too_long(f"{at}.message", MAX_METADATA_BYTES))
         if (code := error.get("errorCode", 0)) < 0:
             errors.append(field.invalid(f"{at}.errorCode", code, "must be between 0 and 2147483647, inclusive"))
-
-
-def _go_spec(spec: Json) -> Json:
-    """As Go prints the internal struct; what an inline volume says is left as it was written."""
-    source = spec.get("source") or NO_FIELDS
-    return {
-        "Attacher": spec.get("attacher", ""),
-        "Source": {
-            "PersistentVolumeName": source.get("persistentVolumeName"),
-            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
-        },
-        "NodeName": spec.get("nodeName", ""),
-    }
 
 
 VOLUME_ATTACHMENT = VolumeAttachmentStrategy()
