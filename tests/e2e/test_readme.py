@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubeloop.cli.kubectl import find_kubectl
+from kubeloop.cli.programs import find_kubectl
 from tests.testkit.stack import ROOT, Stack
 
 pytestmark = pytest.mark.e2e

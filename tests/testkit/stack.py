@@ -16,8 +16,9 @@ from typing import Any, Self
 
 import httpx
 
-from kubeloop.cli.kubectl import environment_for, find_kubectl
+from kubeloop.cli.kubectl import environment_for
 from kubeloop.cli.options import UpOptions
+from kubeloop.cli.programs import find_kubectl
 from kubeloop.cli.state import StackState, is_alive
 from kubeloop.cli.throwaway import ThrowAwayStack, free_port
 from tests.testkit.eventually import eventually

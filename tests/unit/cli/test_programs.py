@@ -1,4 +1,4 @@
-"""Finding kubectl, and what is said where there is none."""
+"""Finding kubectl, running it, and what is said where there is none."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubeloop.cli import kubectl
-from kubeloop.cli.kubectl import Kubectl, KubectlFailed, find_kubectl, shown_kubectl
+from kubeloop.cli import programs
+from kubeloop.cli.kubectl import Kubectl, KubectlFailed
 from kubeloop.cli.options import UsageError
+from kubeloop.cli.programs import find_kubectl, shown
 
 
 def a_program(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -22,7 +23,7 @@ def a_program(path: Path, text: str = "#!/bin/sh\n") -> Path:
 @pytest.fixture
 def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A virtual environment's bin, that of the running Python, and an empty folder as PATH."""
-    monkeypatch.setattr(kubectl.sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(programs.sys, "executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     return tmp_path / "bin"
 
@@ -42,15 +43,15 @@ def test_the_one_on_the_path_will_do(venv: Path, tmp_path: Path) -> None:
     assert found == find_kubectl()
 
 
-@pytest.mark.parametrize(("where", "shown"), [("bin", "bin/kubectl"), ("path", "kubectl")])
+@pytest.mark.parametrize(("where", "typed"), [("bin", "bin/kubectl"), ("path", "kubectl")])
 def test_it_is_shown_as_it_can_be_typed(
-    venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, shown: str
+    venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, typed: str
 ) -> None:
     """Its bare name where PATH leads to it, else the path from here."""
     monkeypatch.chdir(tmp_path)
     a_program(tmp_path / where / "kubectl")
 
-    assert shown == shown_kubectl()
+    assert typed == shown(find_kubectl(), "kubectl")
 
 
 def test_without_any_the_reason_names_the_package(venv: Path, tmp_path: Path) -> None:
