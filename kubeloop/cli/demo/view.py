@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich import box
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -49,9 +50,9 @@ class View:
 
 
 def _table(snapshot: Snapshot) -> Table:
-    table = Table(border_style="dim")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns are enough for it
     for column in ("Deployment", "ReplicaSet", "Pod", "Node", "Phase"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True)
     deployment = f"web {snapshot.available}/{snapshot.wanted}"
     for replica_set in snapshot.replica_sets:
         shown = f"{replica_set.name} {replica_set.ready}/{replica_set.wanted}\n[dim]{replica_set.image}[/dim]"
