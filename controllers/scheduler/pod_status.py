@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubeloop.apimachinery.conditions import conditions_of, get_condition, set_condition
+from controllers.pod_status import condition_change
 from kubeloop.apimachinery.errors import ApiError, Conflict, InternalError, NotFound, ServiceUnavailable
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of, name_of, namespace_of, uid_of
 from kubeloop.apimachinery.resource import PODS
@@ -23,13 +23,8 @@ def status_patch(pod: ReadOnlyObject, condition: Condition | None, nominated: st
     """
     status: Object = {}
     if condition is not None:
-        current = conditions_of(pod)
-        wanted = {**condition, "observedGeneration": generation_of(pod)} if generation_of(pod) else dict(condition)
-        after = set_condition(current, wanted, now)
-        changed = get_condition(after, wanted["type"])
-        if changed != get_condition(current, wanted["type"]):
-            status["conditions"] = [changed]
-            status["$setElementOrder/conditions"] = [{"type": other["type"]} for other in after]
+        observed = {"observedGeneration": generation_of(pod)} if generation_of(pod) else {}
+        status |= condition_change(pod, {**condition, **observed}, now)
     if nominated is not None and nominated != ((pod.get("status") or {}).get("nominatedNodeName") or ""):
         status["nominatedNodeName"] = nominated or None
     return {"metadata": {"uid": uid_of(pod)}, "status": status} if status else None
