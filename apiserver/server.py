@@ -28,6 +28,7 @@ from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import GIT_VERSION
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
+from apiserver.registry.custom.definitions import CustomResources
 from apiserver.registry.registry import Registry
 from apiserver.resources.catalog import KINDS
 from apiserver.schema.definitions import Schema
@@ -69,8 +70,9 @@ class ApiServer:
         authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
         ledger = StorageLedger(storage, self.cache)
         chain = default_chain(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng))
-        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng)
+        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema)
         self.registry = Registry(machinery)
+        self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
         sources = tuple(token_sources)
         authenticator = Authenticator(sources, allow_anonymous)
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
@@ -86,8 +88,10 @@ class ApiServer:
         await self._storage.start()
         try:
             await self._tail.load()
+            self._custom_resources.start()
             async with asyncio.TaskGroup() as tasks:
                 background = [tasks.create_task(self._tail.run()), tasks.create_task(self._compactor.run())]
+                background.append(tasks.create_task(self._custom_resources.run()))
                 await bootstrap(self.registry)
                 yield
                 for task in background:

@@ -95,7 +95,8 @@ class KubernetesApi:
         segments = split_path(path)
         found = self._find(segments, headers)
         if isinstance(found, Response):
-            return found if scope["method"] in ("GET", "HEAD") else error_response(_not_allowed())
+            may_answer = scope["method"] in ("GET", "HEAD") or found is NOT_FOUND_TEXT
+            return found if may_answer else error_response(_not_allowed())
         verb = self._verb(scope["method"], found, query)
         measured.verb, measured.resource = verb, found.kind.plural
         if found.kind.deprecation:
@@ -125,11 +126,16 @@ class KubernetesApi:
                 return discovery.core(self._registry.catalog, _accept(headers))
             return discovery.group(self._registry.catalog, group)
         version, rest = rest[0], rest[1:]
-        if version not in self._registry.catalog.groups().get(group, ()):
-            raise UnknownPath
-        if not rest:
-            return discovery.resources(self._registry.catalog, group, version)
-        return find_target(self._registry.catalog, group, version, rest)
+        try:
+            if version not in self._registry.catalog.groups().get(group, ()):
+                raise UnknownPath
+            if not rest:
+                return discovery.resources(self._registry.catalog, group, version)
+            return find_target(self._registry.catalog, group, version, rest)
+        except UnknownPath:
+            if self._registry.catalog.is_custom_group(group):
+                return NOT_FOUND_TEXT
+            raise
 
     def _verb(self, method: str, target: Target, query: Query) -> str:
         """The Kubernetes verb; MethodNotAllowed where the resource does not have it."""

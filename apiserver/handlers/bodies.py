@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver.handlers import custom_bodies
 from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import IGNORE, STRICT, Warnings
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
-from apiserver.schema.json_text import JsonSyntaxError, parse
+from apiserver.schema.json_text import JsonSyntaxError, duplicates, has_duplicate_keys, parse
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.type_meta import (
     GroupVersionKind,
@@ -25,7 +26,7 @@ from apiserver.schema.type_meta import (
     sent_kind,
     unrecognized,
 )
-from apiserver.schema.yaml_text import parse_yaml
+from apiserver.schema.yaml_text import parse_yaml, yaml_duplicates
 from kubeloop.apimachinery import protobuf
 from kubeloop.apimachinery.errors import BadRequest, RequestEntityTooLarge, UnsupportedMediaType
 from kubeloop.apimachinery.meta import Object
@@ -67,6 +68,13 @@ def parse_body(body: Body) -> tuple[Any, bytes]:
     raise UnsupportedMediaType(_UNKNOWN_FORMAT)
 
 
+def repeated_keys(body: Body, value: Any, raw: bytes) -> list[str]:
+    """What strict decoding has against keys that a body names twice."""
+    if raw:
+        return [f'duplicate field "{path}"' for path in duplicates(raw)] if has_duplicate_keys(raw, value) else []
+    return yaml_duplicates(body.raw) if body.media_type == YAML else []
+
+
 class Decoder:
     """Turns bodies and patched objects into objects of a kind."""
 
@@ -75,6 +83,10 @@ class Decoder:
 
     def read(self, kind: Kind, body: Body, field_validation: str, warnings: Warnings) -> Object:
         """The object a POST or PUT carries, with defaults."""
+        if kind.custom is not None:
+            value, raw = self._parsed(body, kind.resource.kind)
+            problems = repeated_keys(body, value, raw)
+            return custom_bodies.read(kind, kind.custom, value, body.raw, problems, field_validation, warnings)
         obj = self._read(_type_of(kind), body, field_validation, warnings)
         return self._finished(kind, obj)
 
@@ -87,6 +99,8 @@ class Decoder:
 
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
         """
+        if kind.custom is not None:
+            return custom_bodies.decode(kind, kind.custom, value, field_validation, warnings)
         expected = _type_of(kind)
         sent = sent_kind(value, expected)
         if sent != expected:

@@ -27,7 +27,7 @@ def _response(call: Call, page: Page) -> Response:
     metadata: dict[str, Any] = {"resourceVersion": str(page.revision)}
     if page.continue_token:
         metadata["continue"] = page.continue_token
-    elif call.target.kind.is_custom:
+    elif call.target.kind.is_custom and not call.form.transform:
         metadata["continue"] = ""
     if page.remaining:
         metadata["remainingItemCount"] = page.remaining

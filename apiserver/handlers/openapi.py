@@ -33,6 +33,7 @@ def _served(kind: Kind) -> ServedKind:
         plural=resource.plural,
         is_namespaced=resource.namespaced,
         verbs=kind.verbs,
+        schema=kind.custom.schema if kind.custom is not None else None,
         subresources=tuple(
             ServedSubresource(s.name, s.kind, s.verbs, s.group or resource.group, s.version or resource.version)
             for s in kind.subresources

@@ -1,4 +1,7 @@
-"""PATCH: an object, or a subresource, changed by a JSON patch, a merge patch or a strategic merge patch."""
+"""PATCH: an object, or a subresource, changed by a JSON patch, a merge patch or a strategic merge patch.
+
+Apply patches, which may create, go on to `apply`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from typing import Any
 
 import orjson
 
+from apiserver.handlers.apply import APPLY_PATCH
+from apiserver.handlers.apply import apply as apply_configuration
 from apiserver.handlers.bodies import Body
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.handlers.update import SCALE
 from apiserver.patch import json_patch, merge_patch, restoring, strategic_merge
@@ -25,13 +31,21 @@ from kubeloop.apimachinery.meta import Object
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+_NOT_STRATEGIC = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+)
 
 Apply = Callable[[Object], Any]  # the object as the API shows it -> patched
 
 
 async def patch(call: Call) -> Response:
     """200 and the object as it is stored now."""
-    options = WriteOptions.parse("PatchOptions", call.query)
+    if call.body.media_type == APPLY_PATCH:
+        return await apply_configuration(call)
+    if call.body.media_type not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
+        raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+    options = WriteOptions.parse_patch(call.query, is_apply=False)
     kind, context = call.target.kind, call.context(options)
     apply, shown_patch = _reader(call)
     if call.target.subresource == "scale":
@@ -49,6 +63,8 @@ def _reader(call: Call) -> tuple[Apply, str]:
     media_type = call.body.media_type
     if media_type not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
         raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+    if media_type == STRATEGIC_MERGE_PATCH and call.target.kind.is_custom:
+        raise UnsupportedMediaType(_NOT_STRATEGIC)
     sent = _parsed(call.body)
     if media_type == JSON_PATCH:
         return lambda document: json_patch.apply(document, sent), ""
@@ -88,7 +104,7 @@ def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation:
             new = call.decoder.decode(kind, patched, field_validation, call.warnings)
         except DecodeError as error:
             raise _refused(shown_patch, patched, error) from error
-        _match_name(new, name, call.target.namespace)
+        match_name(new, name, call.target.namespace)
         return new
 
     return change
@@ -101,7 +117,7 @@ def _scale_change(call: Call, apply: Apply, shown_patch: str) -> Callable[[Objec
             new = call.decoder.decode_other(SCALE, patched)
         except DecodeError as error:
             raise _refused(shown_patch, patched, error) from error
-        _match_name(new, call.target.name, call.target.namespace)
+        match_name(new, call.target.name, call.target.namespace)
         return new
 
     return change
@@ -116,13 +132,3 @@ def _refused(shown_patch: str, patched: Any, error: DecodeError) -> Invalid:
     """The 422 of a patch whose result is no such object; it quotes the patch, or the result as JSON text."""
     quoted = shown_patch or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
     return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])
-
-
-def _match_name(new: Object, name: str, namespace: str) -> None:
-    metadata = new["metadata"]
-    if not metadata.get("name"):
-        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-    if metadata["name"] != name:
-        raise BadRequest(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
-    if metadata.get("namespace", "") != namespace:
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote
 
 from apiserver.registry.catalog import Catalog, Kind
 from apiserver.registry.options import Query
-from kubeloop.apimachinery.errors import UnknownPath
+from kubeloop.apimachinery.errors import NotFound, UnknownPath
 
 # Subresources of a namespace itself, which share their path with the resources inside one.
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
@@ -55,7 +55,7 @@ def find_target(catalog: Catalog, group: str, version: str, segments: Sequence[s
         raise UnknownPath
     _check_scope(kind, namespace, name)
     if subresource and kind.subresource(subresource) is None:
-        raise UnknownPath
+        raise NotFound.of(kind.plural, kind.group, name) if kind.is_custom else UnknownPath
     if tail and subresource != "proxy":
         raise UnknownPath
     return Target(kind, namespace, name, subresource, is_watch, "/".join(tail))

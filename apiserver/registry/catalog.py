@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from apiserver.printing.table import Column
+from apiserver.registry.scale_fields import WORKLOAD, ScaleFields
 from apiserver.registry.strategy import Strategy
+from apiserver.schema.custom_type import CustomType
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
 
@@ -53,7 +55,8 @@ class Kind:
     columns: tuple[Column, ...] = ()
     storage: str = ""
     conversion: Conversion | None = None
-    is_custom: bool = False
+    custom: CustomType | None = None  # the type of a custom resource, which no Go type has
+    scale: ScaleFields = WORKLOAD
     deprecation: str = ""  # the warning every request for it is answered with
     head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
 
@@ -70,6 +73,10 @@ class Kind:
         return self.resource.plural
 
     @property
+    def is_custom(self) -> bool:
+        return self.custom is not None
+
+    @property
     def is_stored(self) -> bool:
         """Whether objects of this kind are kept at all (reviews and bindings are only answered)."""
         return "list" in self.verbs and bool(self.storage)
@@ -84,6 +91,7 @@ class Catalog:
 
     _kinds: dict[tuple[str, str, str], Kind] = field(default_factory=dict)
     _groups: dict[str, list[str]] = field(default_factory=dict)  # of _kinds; asked for on every request
+    _custom_groups: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, kinds: Iterable[Kind]) -> Catalog:
@@ -99,6 +107,17 @@ class Catalog:
     def remove(self, kind: Kind) -> None:
         self._kinds.pop((kind.group, kind.resource.version, kind.plural), None)
         self._groups = self._count_groups()
+
+    def replace_custom(self, kinds: Iterable[Kind]) -> None:
+        """All custom kinds there are from now on, in the order discovery shows them, after the built-in ones."""
+        self._kinds = {key: kind for key, kind in self._kinds.items() if not kind.is_custom}
+        for kind in kinds:
+            self._kinds.setdefault((kind.group, kind.resource.version, kind.plural), kind)
+        self._groups = self._count_groups()
+        self._custom_groups = {kind.group for kind in self._kinds.values() if kind.is_custom}
+
+    def is_custom_group(self, group: str) -> bool:
+        return group in self._custom_groups
 
     def get(self, group: str, version: str, plural: str) -> Kind | None:
         return self._kinds.get((group, version, plural))

@@ -1,24 +1,28 @@
-"""The scale subresource: replicas of any workload, read and written as an autoscaling/v1 Scale."""
+"""The scale subresource: replicas of any workload, read and written as an autoscaling/v1 Scale.
+
+Where a kind keeps its replicas stands in `scale_fields.py`.
+"""
 
 from __future__ import annotations
 
-from apiserver.registry.context import Context
+from apiserver.registry.context import Context, Machinery
+from apiserver.registry.scale_fields import ScaleFields
+from apiserver.registry.scale_ownership import ScaleOwnership
 from apiserver.registry.store import Change, ResourceStore
 from apiserver.storage.interface import Stored
-from kubeloop.apimachinery import selectors
-from kubeloop.apimachinery.errors import BadRequest, Conflict, Invalid
-from kubeloop.apimachinery.field import invalid
+from kubeloop.apimachinery.errors import BadRequest, Conflict
 from kubeloop.apimachinery.meta import Object
 
 
 class ScaleStore:
     """get, update and patch of Scale on top of the workload's own store."""
 
-    def __init__(self, store: ResourceStore) -> None:
-        self._store = store
+    def __init__(self, store: ResourceStore, machinery: Machinery) -> None:
+        self._store, self._fields = store, store.kind.scale
+        self.ownership = ScaleOwnership(store.kind, machinery)
 
     async def get(self, context: Context) -> Object:
-        return scale_of((await self._store.get(context)).object())
+        return scale_of((await self._store.get(context)).object(), self._fields)
 
     async def update(self, scale: Object, context: Context) -> Object:
         """Replace the Scale: only spec.replicas counts."""
@@ -30,17 +34,27 @@ class ScaleStore:
     async def patch(self, change: Change, context: Context) -> Object:
         return await self._scale(context, change)
 
-    async def _scale(self, context: Context, change: Change) -> Object:
+    async def apply(self, change: Change, context: Context) -> Object:
+        """Carry out an apply patch; `change` settles who owns what of the Scale."""
+        return await self._scale(context, change, is_tracked=False)
+
+    async def _scale(self, context: Context, change: Change, *, is_tracked: bool = True) -> Object:
         def scaled(workload: Object) -> Object:
-            scale = change(scale_of(workload))
-            _check(scale, context.name)
-            new = {**workload, "metadata": dict(workload["metadata"])}
-            new["metadata"]["resourceVersion"] = self._version(scale, workload)
-            new["spec"] = {**workload["spec"], "replicas": scale.get("spec", {}).get("replicas", 0)}
+            old = scale_of(workload, self._fields, may_be_absent=True)
+            self.ownership.give(workload, old)
+            scale = change(old)
+            if is_tracked:
+                manager = context.field_manager
+                self.ownership.field_management.updated(scale, old, manager, context.subresource)
+            replicas = scale.get("spec", {}).get("replicas", 0)
+            self._fields.check(replicas, context.name)
+            new = self._fields.with_replicas(workload, replicas)
+            new["metadata"] = {**workload["metadata"], "resourceVersion": self._version(scale, workload)}
+            self.ownership.take(scale, new)
             return new
 
-        stored: Stored = await self._store.patch(scaled, context)
-        return scale_of(stored.object())
+        stored: Stored = await self._store.patch(scaled, context, is_tracked=False)
+        return scale_of(stored.object(), self._fields)
 
     def _version(self, scale: Object, workload: Object) -> str:
         """The version the writer named, if any; a uid that is not the workload's is refused."""
@@ -53,32 +67,18 @@ class ScaleStore:
         return metadata.get("resourceVersion") or ""
 
 
-def scale_of(workload: Object) -> Object:
+def scale_of(workload: Object, fields: ScaleFields, *, may_be_absent: bool = False) -> Object:
     """The Scale that shows a workload's replicas; its selector is text, as autoscaling/v1 has it."""
-    metadata, spec, status = workload["metadata"], workload.get("spec", {}), workload.get("status", {})
+    metadata = workload["metadata"]
     shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    replicas = fields.spec_replicas(workload, may_be_absent=may_be_absent)
     scale: Object = {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {field: metadata[field] for field in shown if field in metadata},
-        "spec": {"replicas": spec["replicas"]} if spec.get("replicas") else {},
-        "status": {"replicas": status.get("replicas", 0)},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": {"replicas": fields.status_replicas(workload)},
     }
-    if text := _selector_text(spec.get("selector")):
+    if text := fields.selector(workload):
         scale["status"]["selector"] = text
     return scale
-
-
-def _selector_text(selector: Object | None) -> str:
-    if not selector:
-        return ""
-    if selector.keys() <= {"matchLabels", "matchExpressions"}:
-        return str(selectors.from_label_selector(selector))
-    return str(selectors.from_labels(selector))  # a ReplicationController's
-
-
-def _check(scale: Object, name: str) -> None:
-    replicas = scale.get("spec", {}).get("replicas", 0)
-    if replicas < 0:
-        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise Invalid.of("Scale", "autoscaling", name, [error])

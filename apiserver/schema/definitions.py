@@ -40,6 +40,7 @@ _WELL_KNOWN = {
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": "schema-or-list",
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": "schema-or-strings",
 }
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _JSON_SCHEMA_PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
 
@@ -93,6 +94,10 @@ class Schema:
                 raise KeyError(key)
             self._codecs[key] = Codec(node, self._compiler)
         return self._codecs[key]
+
+    def metadata_codec(self) -> Codec:
+        """The codec of ObjectMeta, by which custom resources' metadata is read."""
+        return Codec(self.node(_OBJECT_META), self._compiler)
 
     def _make_node(self, name: str) -> TypeNode:
         definition = self._definitions[name]

@@ -65,6 +65,7 @@ class Watcher:
         self._room = max_pending + len(missed)  # what was missed does not count against a watcher that just came
         self._waiter: asyncio.Future[None] | None = None  # set while next_batch waits
         self._is_interrupted = False
+        self._is_ended = False  # nothing more comes
         self._cut_off_at: int | None = None  # `revision` when it was cut off; what came after it got lost
 
     @property
@@ -89,14 +90,14 @@ class Watcher:
                 self._read_log = None
             if missed:
                 return missed
-        while not self._pending and self._cut_off_at is None and not self._is_interrupted:
+        while not (self._pending or self._is_ended or self._is_interrupted or self._cut_off_at is not None):
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter
             finally:
                 self._waiter = None
         self._is_interrupted = False
-        if self._cut_off_at is not None:
+        if self._cut_off_at is not None or (self._is_ended and not self._pending):
             raise TooSlow
         batch, self._pending = self._pending, []
         self._room = self._max_pending
@@ -118,6 +119,12 @@ class Watcher:
             self.cut_off()
             return
         self._pending.append(change)
+
+    def end(self) -> None:
+        """What waits may still be taken, then next_batch raises TooSlow: its client watches again or learns why not."""
+        self._is_ended = True
+        self._broadcast.remove(self)
+        self.wake()
 
     def cut_off(self) -> None:
         self._cut_off_at = self.revision
@@ -183,6 +190,13 @@ class Broadcast:
         """The server stops: every watcher is cut off, and so is whoever still comes."""
         self._is_closed = True
         self.cut_off_all()
+
+    def end(self, resource: str) -> None:
+        """The resource is served no more, or not as before: all who watch it get what waits for them, and no more."""
+        for scope, watchers in list(self._watchers.items()):
+            if scope[0] == resource:
+                for watcher in list(watchers):
+                    watcher.end()
 
     def cut_off_all(self) -> None:
         """The changes have a gap: every watcher has to begin anew."""

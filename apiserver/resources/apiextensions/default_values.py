@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from apiserver.resources.apiextensions.pruning import pruned
-from apiserver.resources.apiextensions.schemas import EMBEDDED, META_FIELDS, Schema, items_of, properties_of
-from apiserver.resources.apiextensions.values import check_value
 from apiserver.resources.checks import Errors
+from apiserver.schema.json_schema import EMBEDDED, META_FIELDS, Schema, items_of, properties_of
+from apiserver.schema.pruning import pruned
+from apiserver.schema.structural_validation import check_value
 from kubeloop.apimachinery import field
 
 

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from apiserver.resources.admissionregistration.webhook_client import default_client
 from apiserver.resources.apiextensions.definition_names import check_names
 from apiserver.resources.apiextensions.definition_spec import check_definition_spec, unknown_formats
-from apiserver.resources.apiextensions.formats import is_known
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_immutable
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import SpecKind
+from apiserver.schema.formats import is_known
 from kubeloop.apimachinery import conditions, field
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.times import format_time
@@ -37,6 +37,7 @@ TERMINATING: Json = {
 
 class CustomResourceDefinitionStrategy(SpecKind):
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def blank_status(self, obj: Object) -> Any:
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None}

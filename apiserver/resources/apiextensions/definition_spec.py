@@ -8,8 +8,8 @@ from typing import Any
 from apiserver.resources.admissionregistration.webhook_client import check_client
 from apiserver.resources.apiextensions.definition_names import check_joined, check_names, check_required_names
 from apiserver.resources.apiextensions.definition_version import Parts, check_parts, split_shared
-from apiserver.resources.apiextensions.schemas import all_within
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_choice, check_with, go_struct
+from apiserver.schema.json_schema import all_within
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.field import go_quote
 

@@ -13,10 +13,10 @@ from typing import Any
 from apiserver.resources.apiextensions.default_values import check_defaults
 from apiserver.resources.apiextensions.field_paths import PathError, check_simple_path, find_field
 from apiserver.resources.apiextensions.schema_rules import check_schema
-from apiserver.resources.apiextensions.schemas import Schema
 from apiserver.resources.apiextensions.structural import check_structural, unsupported_field
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_required
 from apiserver.resources.comparison import same
+from apiserver.schema.json_schema import Schema
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from apiserver.resources.apiextensions.schemas import Schema, additional_of, properties_of
 from apiserver.resources.checks import Errors
+from apiserver.schema.json_schema import Schema, additional_of, properties_of
 from kubeloop.apimachinery import field
 
 NO_FIELD = "does not refer to a valid field"

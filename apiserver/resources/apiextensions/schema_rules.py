@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from apiserver.resources.apiextensions.schemas import (
+from apiserver.resources.checks import NO_ITEMS, Errors, check_one_of
+from apiserver.schema.json_schema import (
     EMBEDDED,
     JUNCTORS,
     LIST_KEYS,
@@ -21,7 +22,6 @@ from apiserver.resources.apiextensions.schemas import (
     items_of,
     properties_of,
 )
-from apiserver.resources.checks import NO_ITEMS, Errors, check_one_of
 from kubeloop.apimachinery import field
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.apiextensions.schemas import (
+from apiserver.resources.checks import NO_ITEMS, Errors
+from apiserver.schema.json_schema import (
     EMBEDDED,
     INT_OR_STRING,
     JUNCTORS,
@@ -23,7 +24,6 @@ from apiserver.resources.apiextensions.schemas import (
     items_of,
     properties_of,
 )
-from apiserver.resources.checks import NO_ITEMS, Errors
 from kubeloop.apimachinery import field, go_regexp
 
 ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"

@@ -1,6 +1,8 @@
 """Values against a structural schema, in the words of kube-openapi's validator.
 
-`check_value` is used for the defaults a CustomResourceDefinition brings. Rules in CEL are not looked at here.
+Custom resources are checked with it on every write, and so are the defaults a CustomResourceDefinition brings. On an
+update what did not change is let be, however wrong (ratcheting): schemas may become stricter. Rules in CEL are not
+looked at here.
 """
 
 from __future__ import annotations
@@ -9,25 +11,41 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.apiextensions.formats import is_of_format
-from apiserver.resources.apiextensions.schemas import INT_OR_STRING, Schema, additional_of, items_of, properties_of
-from apiserver.resources.checks import Errors
+from apiserver.schema.formats import is_of_format
+from apiserver.schema.json_schema import INT_OR_STRING, Schema, additional_of, items_of, properties_of
+from apiserver.schema.old_values import UNKNOWN, old_element, old_field
 from kubeloop.apimachinery import field, go_regexp
 from kubeloop.apimachinery.field import FieldError, go_float
 
 _TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 
 
-def check_value(value: Any, schema: Schema, path: str, errors: Errors) -> None:
-    """`path` is where the value stands; messages name it relative to that, so it is empty in them at the top."""
-    errors.extend(_errors(value, schema, path, ""))
+def check_value(value: Any, schema: Schema, path: str, errors: list[FieldError], old: Any = UNKNOWN) -> None:
+    """`path` is where the value stands; messages name it relative to that, so it is empty in them at the top.
+
+    `old` is what stood there before, for an update.
+    """
+    errors.extend(_errors(value, schema, path, "", old))
 
 
 def type_name(value: Any) -> str:
     return _TYPES.get(type(value), "object")
 
 
-def _errors(value: Any, schema: Schema, base: str, name: str) -> Iterator[FieldError]:
+def _errors(value: Any, schema: Schema, base: str, name: str, old: Any) -> Sequence[FieldError]:
+    """All errors of a value and what is in it; none where it is what it was."""
+    found = list(_found(value, schema, base, name, old))
+    return () if found and old is not UNKNOWN and same_value(old, value) else found
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    return left == right and (
+        not isinstance(left, bool | int | float) or isinstance(left, bool) is isinstance(right, bool)
+    )
+
+
+def _found(value: Any, schema: Schema, base: str, name: str, old: Any) -> Iterator[FieldError]:
     at = f"{base}.{name}" if base and name else base or name or "<nil>"
     found, wanted = type_name(value), _wanted_types(schema)
     if value is None:
@@ -36,19 +54,19 @@ def _errors(value: Any, schema: Schema, base: str, name: str) -> Iterator[FieldE
         return
     if not _fits(value, found, wanted):
         yield _type_error(at, name, wanted, found)
-    yield from _junctor_errors(value, schema, base, name)
+    yield from _junctor_errors(value, schema, base, name, old)
     if isinstance(value, str):
         yield from _text_errors(value, schema, at, name)
     elif found in ("integer", "number"):
         yield from _number_errors(value, schema, base, at, name)
     elif isinstance(value, list):
-        yield from _list_errors(value, schema, base, at, name)
+        yield from _list_errors(value, schema, base, at, name, old)
     enum = schema.get("enum") or ()
     if enum and not any(type_name(allowed) == found and allowed == value for allowed in enum):
         listed = [allowed if isinstance(allowed, str) else field.go_value(allowed) for allowed in enum]
         yield field.not_supported(at, value, listed)
     if isinstance(value, dict):
-        yield from _object_errors(value, schema, base, at, name)
+        yield from _object_errors(value, schema, base, at, name, old)
 
 
 def _wanted_types(schema: Schema) -> tuple[str, ...]:
@@ -116,17 +134,19 @@ def _number(value: float) -> str:
     return go_float(value) if isinstance(value, float) else str(value)
 
 
-def _list_errors(value: Sequence[Any], schema: Schema, base: str, at: str, name: str) -> Iterator[FieldError]:
+def _list_errors(value: Sequence[Any], schema: Schema, base: str, at: str, name: str, old: Any) -> Iterator[FieldError]:
     if (items := items_of(schema)) is not None:
         for i, element in enumerate(value):
-            yield from _errors(element, items, base, f"{name}[{i}]")
+            yield from _errors(element, items, base, f"{name}[{i}]", old_element(old, element, schema))
     if (least := schema.get("minItems")) is not None and len(value) < least:
         yield field.invalid(at, len(value), f"{name} in body should have at least {least} items")
     if (most := schema.get("maxItems")) is not None and len(value) > most:
         yield field.too_many(at, len(value), most)
 
 
-def _object_errors(value: Mapping[str, Any], schema: Schema, base: str, at: str, name: str) -> Iterator[FieldError]:
+def _object_errors(
+    value: Mapping[str, Any], schema: Schema, base: str, at: str, name: str, old: Any
+) -> Iterator[FieldError]:
     if (least := schema.get("minProperties")) is not None and len(value) < least:
         yield field.invalid(at, len(value), f"{name} in body should have at least {least} properties")
         return
@@ -140,10 +160,10 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, base: str, at: str,
         if schema.get("additionalProperties") is False:
             yield field.invalid(f"{at}.{key}", "", f"{name}.{key} in body is a forbidden property")
         elif additional is not None:
-            yield from _errors(part, additional, base, _below(name, key))
+            yield from _errors(part, additional, base, _below(name, key), old_field(old, key))
     for key, property_schema in properties.items():
         if key in value:
-            yield from _errors(value[key], property_schema, base, _below(name, key))
+            yield from _errors(value[key], property_schema, base, _below(name, key), old_field(old, key))
     for key in schema.get("required") or ():
         if key not in value:
             yield field.required(f"{base}.{_below(name, key)}" if base else _below(name, key))
@@ -153,12 +173,12 @@ def _below(name: str, key: str) -> str:
     return f"{name}.{key}" if name else key
 
 
-def _junctor_errors(value: Any, schema: Schema, base: str, name: str) -> Iterator[FieldError]:
+def _junctor_errors(value: Any, schema: Schema, base: str, name: str, old: Any) -> Iterator[FieldError]:
     def refusal(text: str) -> FieldError:
         return field.invalid(base or "<nil>", "", f"{field.go_quote(name)} {text}")
 
-    def found(part: Schema) -> list[FieldError]:
-        return list(_errors(value, part, base, name))
+    def found(part: Schema) -> Sequence[FieldError]:
+        return list(_found(value, part, base, name, old))
 
     if any_of := schema.get("anyOf"):
         results = [found(part) for part in any_of]

@@ -1,0 +1,207 @@
+"""The loop behind CustomResourceDefinitions: names are accepted, kinds served, and instances deleted with them.
+
+It runs inside the API server and is driven by the watch cache, yet acts on what is, not on what happened: each turn
+looks at a definition as it stands now. Kinds are in the catalog before the definition says Established, so that
+whoever waits for that finds them. A deleted definition is held by a finalizer until its objects are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+import structlog
+
+from apiserver.auth.authentication import MASTERS, User
+from apiserver.registry.catalog import Kind
+from apiserver.registry.context import Context
+from apiserver.registry.custom import names
+from apiserver.registry.custom.kinds import in_discovery_order, kinds_of, storage_of
+from apiserver.registry.options import DeleteOptions
+from apiserver.registry.registry import Registry
+from apiserver.registry.strategy import ServerRules
+from apiserver.schema.codec import Codec
+from apiserver.storage.interface import Compacted, Key, StorageUnavailable
+from apiserver.watch.broadcast import TooSlow
+from kubeloop.apimachinery import conditions
+from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.apimachinery.times import format_time
+
+log = structlog.get_logger("apiserver")
+
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_SYSTEM = User("system:apiserver", groups=(MASTERS,))
+_RETRY_SECONDS = 1.0
+
+
+class CustomResources:
+    """Serves what the definitions define. `start` before the first request, then `run` for as long as the server."""
+
+    def __init__(self, registry: Registry, metadata: Codec) -> None:
+        self._registry, self._metadata = registry, metadata
+        self._machinery = registry.machinery
+        self._served: dict[str, tuple[object, list[Kind]]] = {}  # definition -> (what they were made from, its kinds)
+        self._terminating: set[str] = set()  # definitions whose objects are on their way out
+        self._emptying: dict[str, asyncio.Task[None]] = {}  # definition -> the deletion of its objects
+
+    def start(self) -> None:
+        """Serve what was established when the server last ran."""
+        self._serve(self._definitions())
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                try:
+                    await self._follow(tasks)
+                except (TooSlow, Compacted):
+                    continue  # begins anew, with all of them
+                except StorageUnavailable as error:
+                    log.warning("definitions are not kept up", error=str(error))
+                    await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _follow(self, tasks: asyncio.TaskGroup) -> None:
+        with self._machinery.cache.watch(DEFINITIONS) as watcher:
+            while True:
+                await self._reconcile(tasks)
+                await watcher.next_batch()
+
+    async def _reconcile(self, tasks: asyncio.TaskGroup) -> None:
+        """Look at every definition once; those that are as they should be cost a comparison."""
+        definitions = self._definitions()
+        self._serve(definitions)
+        by_group: dict[str, list[ReadOnlyObject]] = {}
+        for definition in definitions:
+            by_group.setdefault(definition["spec"]["group"], []).append(definition)
+        for definition in definitions:
+            if "deletionTimestamp" in definition["metadata"]:
+                self._empty(definition, tasks)
+            else:
+                await self._accept(definition, by_group[definition["spec"]["group"]])
+
+    def _definitions(self) -> list[ReadOnlyObject]:
+        return list(self._machinery.reader.list(DEFINITIONS))
+
+    # -- names and serving ----------------------------------------------------------------------------------------
+
+    async def _accept(self, definition: ReadOnlyObject, group: Iterable[ReadOnlyObject]) -> None:
+        """Bring conditions and accepted names in line; a write brings this loop back here."""
+        name = definition["metadata"]["name"]
+        others = [other for other in group if other["metadata"]["name"] != name]
+        now = format_time(self._machinery.clock.now())
+        status = names.status_with_names(definition, others, now)
+        if status != definition.get("status"):
+            await self._write_status(name, lambda current: names.status_with_names(current, others, now))
+        elif names.is_condition(definition, names.NAMES_ACCEPTED) and not names.is_condition(
+            definition, names.ESTABLISHED
+        ):
+            await self._write_status(name, lambda current: names.established(current, now))
+
+    def _serve(self, definitions: Sequence[ReadOnlyObject]) -> None:
+        """Bring the catalog in line with the definitions; watches of kinds that changed or went end."""
+        served: dict[str, tuple[object, list[Kind]]] = {}
+        self._terminating = {d["metadata"]["name"] for d in definitions if names.is_condition(d, names.TERMINATING)}
+        for definition in definitions:
+            if names.is_condition(definition, names.NAMES_ACCEPTED) or names.is_condition(
+                definition, names.ESTABLISHED
+            ):
+                name = definition["metadata"]["name"]
+                source, known = _source(definition), self._served.get(name)
+                same = known if known is not None and known[0] == source else None
+                served[name] = same or (source, self._kinds_of(definition))
+        changed = [name for name in self._served.keys() | served.keys() if self._served.get(name) != served.get(name)]
+        if not changed:
+            return
+        before, self._served = self._served, served
+        kinds = (kind for _, made in served.values() for kind in made)
+        self._registry.catalog.replace_custom(in_discovery_order(kinds))
+        for name in changed:
+            for kind in before.get(name, (None, []))[1][:1]:
+                self._machinery.cache.broadcast.end(kind.storage)
+
+    def _kinds_of(self, definition: ReadOnlyObject) -> list[Kind]:
+        name = definition["metadata"]["name"]
+        return kinds_of(definition, self._metadata, lambda: name in self._terminating)
+
+    # -- deletion -------------------------------------------------------------------------------------------------
+
+    def _empty(self, definition: ReadOnlyObject, tasks: asyncio.TaskGroup) -> None:
+        name = definition["metadata"]["name"]
+        running = self._emptying.get(name)
+        if CLEANUP in (definition["metadata"].get("finalizers") or ()) and (running is None or running.done()):
+            self._emptying[name] = tasks.create_task(self._delete_instances(name, storage_of(definition)))
+
+    async def _delete_instances(self, name: str, storage: str) -> None:
+        """Delete a definition's objects, wait until the last one's finalizers let it go, then let the definition go."""
+        try:
+            await self._say_terminating(
+                name, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+            )
+            with self._machinery.cache.watch(storage) as watcher:
+                while left := self._machinery.cache.list(storage):
+                    for stored in left:
+                        await self._delete(name, stored.key)
+                    await self._machinery.cache.fresh()
+                    if self._machinery.cache.list(storage):
+                        await watcher.next_batch()
+            await self._say_terminating(name, "False", "InstanceDeletionCompleted", "removed all instances", done=True)
+            await self._registry.deleter(self._kind()).delete(_context(name), DeleteOptions())
+        except (NotFound, TooSlow, Compacted):
+            return  # gone already, or the loop comes back here
+        finally:
+            self._emptying.pop(name, None)
+
+    async def _delete(self, definition: str, key: Key) -> None:
+        kinds = self._served.get(definition, (None, []))[1]
+        if not kinds:
+            return
+        context = Context(_SYSTEM, key.namespace, key.name)
+        try:
+            await self._registry.deleter(kinds[0]).delete(context, DeleteOptions())
+        except NotFound:
+            return  # somebody else was faster
+        except ApiError as error:
+            log.warning("instance is not deleted", resource=str(kinds[0].resource), name=key.name, error=str(error))
+
+    async def _say_terminating(self, name: str, status: str, reason: str, message: str, *, done: bool = False) -> None:
+        now = format_time(self._machinery.clock.now())
+        condition = {"type": names.TERMINATING, "status": status, "reason": reason, "message": message}
+
+        def change(definition: Object) -> Object:
+            listed = conditions.set_condition(conditions.conditions_of(definition), condition, now)
+            changed = {**definition, "status": {**definition["status"], "conditions": listed}}
+            if done:
+                metadata = dict(definition["metadata"])
+                metadata["finalizers"] = [f for f in metadata.get("finalizers") or () if f != CLEANUP]
+                changed["metadata"] = metadata
+            return changed
+
+        await self._write(name, change)
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    async def _write_status(self, name: str, status_of: Callable[[Object], Object]) -> None:
+        await self._write(name, lambda current: {**current, "status": status_of(current)})
+
+    async def _write(self, name: str, change: Callable[[Object], Object]) -> None:
+        try:
+            await self._registry.store(self._kind()).patch(change, _context(name), ServerRules())
+        except NotFound:
+            return  # deleted meanwhile; the loop sees that next
+
+    def _kind(self) -> Kind:
+        kind = self._registry.catalog.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert kind is not None, "definitions are in the catalog"
+        return kind
+
+
+def _context(name: str) -> Context:
+    return Context(_SYSTEM, name=name, subresource="status")
+
+
+def _source(definition: ReadOnlyObject) -> object:
+    """What a definition's kinds depend on."""
+    metadata = definition["metadata"]
+    accepted = definition["status"]["acceptedNames"]
+    return metadata["uid"], metadata.get("generation"), accepted

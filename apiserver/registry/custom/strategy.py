@@ -1,0 +1,165 @@
+"""How custom resources behave: the strategy of one version of a custom kind.
+
+Facts: apiextensions-apiserver/pkg/registry/customresource (v1.36). The store hands over objects as they are stored,
+without kind and apiVersion; a schema speaks of whole objects in its own version, so they are shown to it that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from apiserver.registry.scale_fields import PathScale, value_at
+from apiserver.registry.strategy import Strategy
+from apiserver.schema.custom_type import CustomType
+from kubeloop.apimachinery import validation
+from kubeloop.apimachinery.errors import MethodNotAllowed
+from kubeloop.apimachinery.field import FieldError, go_quote, invalid
+from kubeloop.apimachinery.meta import Object, deep_copy
+from kubeloop.apimachinery.metadata_validation import STANDARD_FINALIZERS
+from kubeloop.apimachinery.resource import Resource
+
+View = Callable[[Object], Object]
+
+_MAX_INT32 = 2**31 - 1
+_PREFER = "prefer a domain-qualified finalizer name"
+_CONFLICTS = "to avoid accidental conflicts with other finalizer writers"
+
+
+class CustomStrategy(Strategy):
+    allow_unconditional_update = False
+    checks_finalizer_domains = False
+
+    def __init__(
+        self,
+        resource: Resource,
+        type_: CustomType,
+        view: View,
+        *,
+        has_status: bool,
+        scale: PathScale | None,
+        selectable: Mapping[str, tuple[str, ...]],
+        is_terminating: Callable[[], bool],
+    ) -> None:
+        self._resource, self._type, self._view = resource, type_, view
+        self._has_status, self._scale, self._selectable = has_status, scale, selectable
+        self._is_terminating = is_terminating
+
+    def prepare_for_create(self, obj: Object) -> None:
+        if self._is_terminating():
+            message = "create not allowed while custom resource definition is terminating"
+            raise MethodNotAllowed(message, details={"group": self._resource.group, "kind": self._resource.plural})
+        if self._has_status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        old = self._view(old)
+        if self._has_status:
+            _carry_over(new, old, "status")
+        generation = old["metadata"].get("generation", 0)
+        if _without_metadata(new) != _without_metadata(old):
+            generation += 1
+        if generation:
+            new["metadata"]["generation"] = generation
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        kept = deep_copy(self._view(old))
+        _carry_over(kept, new, "status")
+        _carry_over(kept["metadata"], new["metadata"], "managedFields")
+        kept["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
+        new.clear()
+        new.update(kept)
+
+    def validate(self, obj: Object) -> Sequence[FieldError]:
+        whole = self._whole(obj)
+        return [*self._type.errors(whole), *self._scale_spec_errors(obj), *self._scale_status_errors(obj)]
+
+    def validate_update(self, new: Object, old: Object) -> Sequence[FieldError]:
+        whole, whole_old = self._whole(new), self._whole(self._view(old))
+        return [*self._type.errors(whole, whole_old), *self._scale_spec_errors(new), *self._scale_status_errors(new)]
+
+    def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
+        whole, whole_old = self._whole(new), self._whole(self._view(old))
+        return [*self._type.status_errors(whole, whole_old), *self._scale_status_errors(new)]
+
+    def warnings(self, obj: Object) -> Sequence[str]:
+        return [text for name in obj["metadata"].get("finalizers") or () for text in _finalizer_warnings(name)]
+
+    def selectable_fields(self, obj: Object) -> Mapping[str, str]:
+        return {name: _text(value_at(obj, path)) for name, path in self._selectable.items()}
+
+    @property
+    def selectable_field_names(self) -> frozenset[str]:
+        return frozenset(self._selectable)
+
+    def unsupported_field(self, name: str) -> str:
+        return f"field label not supported: {name}"
+
+    def _whole(self, obj: Object) -> Object:
+        return {"apiVersion": self._resource.api_version, "kind": self._resource.kind, **obj}
+
+    def _scale_spec_errors(self, obj: Object) -> list[FieldError]:
+        return _replicas_errors(obj, self._scale.spec_path) if self._scale else []
+
+    def _scale_status_errors(self, obj: Object) -> list[FieldError]:
+        if self._scale is None:
+            return []
+        errors = _replicas_errors(obj, self._scale.status_path)
+        path = self._scale.selector_path
+        value = value_at(obj, path) if path else None
+        if value is not None and not isinstance(value, str):
+            errors.append(invalid(_dotted(path), "", _accessor_error(path, value, "string")))
+        return errors
+
+
+def _replicas_errors(obj: Object, path: tuple[str, ...]) -> list[FieldError]:
+    value = value_at(obj, path)
+    if value is None:
+        return []
+    if not isinstance(value, int) or isinstance(value, bool):
+        return [invalid(_dotted(path), 0, _accessor_error(path, value, "int64"))]
+    if value < 0:
+        return [invalid(_dotted(path), value, "should be a non-negative integer")]
+    if value > _MAX_INT32:
+        return [invalid(_dotted(path), value, f"should be less than or equal to {_MAX_INT32}")]
+    return []
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    return "." + ".".join(path)
+
+
+_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
+
+
+def _accessor_error(path: tuple[str, ...], value: Any, wanted: str) -> str:
+    found = _GO_TYPES.get(type(value), "map[string]interface {}")
+    return f"{_dotted(path)} accessor error: {value} is of the type {found}, expected {wanted}"
+
+
+def _finalizer_warnings(name: str) -> list[str]:
+    reasons = validation.qualified_name_errors(name)
+    if "/" not in name and name not in STANDARD_FINALIZERS:
+        reasons = [
+            *reasons,
+            f"{_PREFER} including a path (/) {_CONFLICTS}" if "." in name else f"{_PREFER} {_CONFLICTS}",
+        ]
+    return [f"metadata.finalizers: {go_quote(name)}: {reason}" for reason in reasons]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _without_metadata(obj: Object) -> Object:
+    return {k: v for k, v in obj.items() if k != "metadata"}
+
+
+def _carry_over(to: Object, source: Object, name: str) -> None:
+    if name in source:
+        to[name] = source[name]
+    else:
+        to.pop(name, None)

@@ -1,0 +1,111 @@
+"""Where a kind keeps what its scale subresource shows: the replicas wanted, those there are, and the selector.
+
+Workloads of Kubernetes' own keep them at one place; a custom kind's definition names paths. `scale.py` asks these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kubeloop.apimachinery import selectors
+from kubeloop.apimachinery.errors import InternalError, Invalid
+from kubeloop.apimachinery.field import invalid
+from kubeloop.apimachinery.meta import Object, deep_copy
+
+Path = tuple[str, ...]
+
+
+class ScaleFields(Protocol):
+    @property
+    def spec_path(self) -> Path:
+        """Where the replicas wanted stand."""
+        ...
+
+    def spec_replicas(self, workload: Object, *, may_be_absent: bool = False) -> int: ...
+
+    def status_replicas(self, workload: Object) -> int: ...
+
+    def selector(self, workload: Object) -> str: ...
+
+    def check(self, replicas: int, name: str) -> None:
+        """Raises Invalid where a Scale may not ask for so many."""
+        ...
+
+    def with_replicas(self, workload: Object, replicas: int) -> Object: ...
+
+
+class WorkloadScale:
+    """Deployments and the like."""
+
+    spec_path: Path = ("spec", "replicas")
+
+    def spec_replicas(self, workload: Object, *, may_be_absent: bool = False) -> int:
+        return workload.get("spec", {}).get("replicas") or 0
+
+    def status_replicas(self, workload: Object) -> int:
+        return workload.get("status", {}).get("replicas", 0)
+
+    def selector(self, workload: Object) -> str:
+        selector = workload.get("spec", {}).get("selector")
+        if not selector:
+            return ""
+        if selector.keys() <= {"matchLabels", "matchExpressions"}:
+            return str(selectors.from_label_selector(selector))
+        return str(selectors.from_labels(selector))  # a ReplicationController's
+
+    def check(self, replicas: int, name: str) -> None:
+        if replicas < 0:
+            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+            raise Invalid.of("Scale", "autoscaling", name, [error])
+
+    def with_replicas(self, workload: Object, replicas: int) -> Object:
+        return {**workload, "spec": {**workload["spec"], "replicas": replicas}}
+
+
+@dataclass(frozen=True, slots=True)
+class PathScale:
+    """A custom kind's. Its validation, not the Scale's, says which numbers are good."""
+
+    spec_path: Path
+    status_path: Path
+    selector_path: Path = ()
+
+    def spec_replicas(self, workload: Object, *, may_be_absent: bool = False) -> int:
+        value = value_at(workload, self.spec_path)
+        if value is None and not may_be_absent:
+            path = "." + ".".join(self.spec_path)
+            raise InternalError.because(f'the spec replicas field "{path}" does not exist')
+        return value if isinstance(value, int) else 0
+
+    def status_replicas(self, workload: Object) -> int:
+        value = value_at(workload, self.status_path)
+        return value if isinstance(value, int) else 0
+
+    def selector(self, workload: Object) -> str:
+        value = value_at(workload, self.selector_path) if self.selector_path else None
+        return value if isinstance(value, str) else ""
+
+    def check(self, replicas: int, name: str) -> None:
+        pass
+
+    def with_replicas(self, workload: Object, replicas: int) -> Object:
+        changed = deep_copy(workload)
+        holder = changed
+        for step in self.spec_path[:-1]:
+            holder = holder.setdefault(step, {})
+        holder[self.spec_path[-1]] = replicas
+        return changed
+
+
+WORKLOAD = WorkloadScale()
+
+
+def value_at(value: Any, path: Sequence[str]) -> Any:
+    """The value at a path of field names, None where there is none."""
+    for step in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(step)
+    return value
