@@ -40,6 +40,8 @@ def default_claim_spec(spec: Object) -> None:
             fill_empty(part, {"allocationMode": "ExactCount"})
             if part["allocationMode"] == "ExactCount":
                 fill_empty(part, {"count": 1})
+            for toleration in part.get("tolerations") or NO_ITEMS:
+                fill_empty(toleration, {"operator": "Equal"})
 
 
 def check_claim_spec(spec: Json, path: str, errors: Errors) -> None:

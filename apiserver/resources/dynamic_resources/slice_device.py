@@ -13,6 +13,7 @@ from apiserver.resources.dynamic_resources.device_checks import (
     check_list,
     check_taint,
 )
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.pods.node_selectors import check_node_selector
 from kubeloop.apimachinery import field, quantity
 from kubeloop.apimachinery.quantity import Quantity
@@ -79,7 +80,7 @@ def _check_attribute(attribute: Json, path: str, errors: Errors) -> None:
         if name in ("string", "version") and len(value.encode()) > MAX_VALUE_BYTES:
             errors.append(field.too_long(f"{path}.{name}", MAX_VALUE_BYTES))
     if len(values) != 1:
-        value = dict(attribute) if values else ""
+        value = as_internal("DeviceAttribute", attribute) if values else ""
         errors.append(field.invalid(path, value, "exactly one value must be specified"))
 
 
@@ -132,10 +133,10 @@ def _check_capacity(capacity: Json, is_shared: bool, path: str, errors: Errors) 
     name = "validValues" if values else "validRange"
     if not values and bounds is None:
         return
-    if "default" not in policy:
+    if (said := policy.get("default")) is None:
         errors.append(field.required(f"{at}.default", f"required when {name} is defined"))
         return
-    default = quantity.parse(policy["default"])
+    default = quantity.parse(said)
     if values:
         _check_valid_values([quantity.parse(value) for value in values], default, whole, f"{at}.{name}", errors)
     else:
@@ -161,11 +162,12 @@ def _check_valid_values(
 
 
 def _check_valid_range(bounds: Json, default: Quantity, whole: Quantity, path: str, errors: Errors) -> None:
-    if "min" not in bounds:
+    lowest, highest, step = (bounds.get(name) for name in ("min", "max", "step"))
+    if lowest is None:
         errors.append(field.required(f"{path}.min", "required when validRange is defined"))
         return
-    least = quantity.parse(bounds["min"])
-    most = quantity.parse(bounds["max"]) if "max" in bounds else None
+    least = quantity.parse(lowest)
+    most = None if highest is None else quantity.parse(highest)
     rules = [
         ("min", least, least > whole, f"min is larger than capacity value: {whole}"),
         ("min", default, default < least, f"default is less than min: {least}"),
@@ -179,8 +181,8 @@ def _check_valid_range(bounds: Json, default: Quantity, whole: Quantity, path: s
     for name, value, is_broken, reason in rules:
         if is_broken:
             errors.append(field.invalid(f"{path}.{name}", str(value), reason))
-    if "step" in bounds:
-        _check_step(bounds["step"], least, whole, [default, *([most] if most else NO_ITEMS)], f"{path}.step", errors)
+    if step is not None:
+        _check_step(step, least, whole, [default, *([most] if most else NO_ITEMS)], f"{path}.step", errors)
 
 
 def _check_step(

@@ -1,0 +1,25 @@
+"""Requests for certificates, made with openssl for throw-away keys."""
+
+from __future__ import annotations
+
+# O=devs, CN=alice, signed with an RSA key.
+OF_ALICE = """-----BEGIN CERTIFICATE REQUEST-----
+MIIBXjCByAIBADAfMQ0wCwYDVQQKDARkZXZzMQ4wDAYDVQQDDAVhbGljZTCBnzAN
+BgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEA6iNb2KnbFuHaMo7utsIpq3b+6WFp46WJ
+MYkcN31VICr8GV1yiLdf9EJInKzAMFVjHEMYglSajwZsYzFqVqu8l/KSmWaHbnKS
+ZHph4u5JJmAJW7uDrM6NrH7MxFhVLKdb+0O+l84JhIWSGcv6KXDal34wLsJHsT2h
+sz3TLgGEo7kCAwEAAaAAMA0GCSqGSIb3DQEBCwUAA4GBAAzs+XolsRgf173tNThr
+uwVZsD/AG4/9wLJelvWbkQ89hUH+zuUdLV24TbCwY3FzKOU7NEY4jXPvBMV8c3ds
+wECuK80go2yxkY48Tr63yxJMY/HF3bBKBmrPE7ZKOKE0QL8YAFF3d68Rq+oVcUdG
+OC12qAmEJqDxfcD4kpB6fCwu
+-----END CERTIFICATE REQUEST-----
+"""
+# O=system:masters, CN=bob, signed with a P-256 key.
+OF_A_MASTER = """-----BEGIN CERTIFICATE REQUEST-----
+MIHjMIGJAgEAMCcxFzAVBgNVBAoMDnN5c3RlbTptYXN0ZXJzMQwwCgYDVQQDDANi
+b2IwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ4gmns8HLWkKfYZiZX+sa3t2wp
+JLny/jlLufNnA3us+0ex/yHwBsSxhgZB7G4Pqriigubs/gPp2AyubzAC/86UoAAw
+CgYIKoZIzj0EAwIDSQAwRgIhAPRLjEezeDGjeuH9hIHhuWUC3l6obiaAOAVIx41P
+CTGnAiEA97oeZ64qeA2ih33TX0Rl19NVCBdSbzjqgwNnEGP62xk=
+-----END CERTIFICATE REQUEST-----
+"""
