@@ -6,7 +6,7 @@ of silent nodes not ready. There is one key, the cluster: what a zone may do dep
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import partial
 
 import structlog
@@ -17,11 +17,12 @@ from controllers.node_lifecycle.pods import PodMarker
 from controllers.node_lifecycle.settings import Settings
 from controllers.node_lifecycle.silence import Checked, Silence, checked
 from controllers.node_lifecycle.tainter import Tainter
-from controllers.node_lifecycle.taints import NO_EXECUTE_TAINTS, has_any, no_execute_changes
+from controllers.node_lifecycle.taints import NO_EXECUTE_TAINTS, has_any, no_execute_changes, no_schedule_changes
 from controllers.node_lifecycle.zones import Zones, counts, zone_of
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, name_of, uid_of
+from kubeloop.apimachinery.tolerations import TaintId
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.result import RequeueAfter, Result
@@ -119,7 +120,7 @@ class Monitor:
                 continue
             added, removed = no_execute_changes("True" if self._zones.is_cluster_down else ready)
             if has_any(node, removed):
-                swaps.append(partial(self._tainter.swap, node, added, removed))
+                swaps.append(partial(self._swap, node, added, removed))
             elif added and not has_any(node, added):
                 waiting[name_of(node)] = node, added, removed
         self._waiting = {name: None for name in (*self._waiting, *waiting) if name in waiting}
@@ -127,8 +128,13 @@ class Monitor:
             node, added, removed = waiting[name]
             if self._zones.limit(zone_of(node)).take(self._clock.monotonic()):
                 del self._waiting[name]
-                swaps.append(partial(self._tainter.swap, node, added, removed))
+                swaps.append(partial(self._swap, node, added, removed))
         await self._try(swaps, "taint")
+
+    async def _swap(self, node: Object, added: Sequence[TaintId], removed: Collection[TaintId]) -> None:
+        """Together with the node's NoSchedule taints, which stand before those that evict."""
+        also_added, also_removed = no_schedule_changes(node)
+        await self._tainter.swap(node, [*also_added, *added], {*also_removed, *removed})
 
     async def _mark_pods(self, checks: Iterable[Checked]) -> None:
         for node, ready, _ in checks:

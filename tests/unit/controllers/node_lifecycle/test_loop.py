@@ -92,6 +92,7 @@ def test_a_silent_node_is_unreachable() -> None:
             "conditions": [(condition["type"], condition["status"]) for condition in conditions_of(node)],
             "pods": [(get_condition(conditions_of(pod), "Ready") or {})["status"] for pod in pods],
             "events": sorted(await messages(cluster, "NodeNotReady")),
+            "taints": await taints_of(cluster, "silent"),
             "others": await taints_of(cluster, "alive-1"),
         }
 
@@ -103,6 +104,7 @@ def test_a_silent_node_is_unreachable() -> None:
         "conditions": [(type_, "Unknown") for type_ in types],
         "pods": ["False", "True"],
         "events": ["Node is not ready", "Node silent status is now: NodeNotReady"],
+        "taints": ["unreachable:NoSchedule", "unreachable:NoExecute"],
         "others": [],
     } == outcome
 
