@@ -1,0 +1,90 @@
+"""Values against structural schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.schema.structural_validation import check_value
+from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.meta import Object
+
+
+def field_schema(part: Object) -> Object:
+    """A schema whose field x is `part`."""
+    return {"type": "object", "properties": {"x": part}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "errors"),
+    [
+        ({"type": "integer", "minimum": 2}, 1, ["x: Invalid value: 1: x in body should be greater than or equal to 2"]),
+        (
+            {"type": "number", "minimum": 0, "exclusiveMinimum": True, "multipleOf": 0.5},
+            0,
+            [
+                "x: Invalid value: 0: factor MultipleOf declared for x must be positive: 0",
+                "x: Invalid value: 0: x in body should be greater than 0",
+            ],
+        ),
+        ({"type": "number", "multipleOf": 0.5}, 0.7, ["x: Invalid value: 0.7: x in body should be a multiple of 0.5"]),
+        (
+            {"type": "integer", "minimum": 2},
+            2.5,
+            [
+                'x: Invalid value: "number": x in body must be of type integer: "number"',
+                '<nil>: Invalid value: "": Checked value must be of type integer (default format) in x',
+            ],
+        ),
+        ({"type": "string", "minLength": 2}, "a", ['x: Invalid value: "a": x in body should be at least 2 chars long']),
+        ({"type": "string", "maxLength": 1}, "ab", ["x: Too long: may not be more than 1 byte"]),
+        (
+            {"type": "string", "pattern": "^[a-z]*$"},
+            "A",
+            ["x: Invalid value: \"A\": x in body should match '^[a-z]*$'"],
+        ),
+        (
+            {"type": "string", "format": "date-time"},
+            "soon",
+            ['x: Invalid value: "soon": x in body must be of type date-time: "soon"'],
+        ),
+        ({"type": "string", "format": "odd"}, "soon", []),
+        ({"enum": ["a", 1]}, "b", ['x: Unsupported value: "b": supported values: "a", "1"']),
+        (
+            {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            [],
+            ["x: Invalid value: 0: x in body should have at least 1 items"],
+        ),
+        (
+            {"type": "array", "items": {"type": "string"}},
+            ["a", 1],
+            ['x[1]: Invalid value: "integer": x[1] in body must be of type string: "integer"'],
+        ),
+        ({"type": "object", "required": ["k"]}, {}, ["x.k: Required value"]),
+        ({"type": "object", "maxProperties": 1}, {"a": 1, "b": 2}, ["x: Too many: 2: must have at most 1 item"]),
+        (
+            {"type": "object", "additionalProperties": {"type": "integer"}},
+            {"a": "b"},
+            ['x.a: Invalid value: "string": x.a in body must be of type integer: "string"'],
+        ),
+        (
+            {"x-kubernetes-int-or-string": True},
+            True,
+            ['x: Invalid value: "boolean": x in body must be of type integer,string: "boolean"'],
+        ),
+        ({"type": "string", "nullable": True}, None, []),
+        (
+            {"type": "integer", "oneOf": [{"minimum": 1}, {"minimum": 2}]},
+            3,
+            ['<nil>: Invalid value: "": "x" must validate one and only one schema (oneOf). Found 2 valid alternatives'],
+        ),
+    ],
+)
+def test_values(schema: Object, value: Any, errors: list[str]) -> None:
+    """Values are refused in the words of the real validator."""
+    found: list[FieldError] = []
+
+    check_value({"x": value}, field_schema(schema), "", found)
+
+    assert errors == [str(error) for error in found]
