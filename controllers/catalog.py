@@ -19,6 +19,7 @@ from controllers import (
     node_ttl,
     pod_gc,
     replicaset,
+    resource_quota,
     root_ca_publisher,
     serviceaccount,
     taint_eviction,
@@ -59,6 +60,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),
     Loop("ttl-controller", "ttl", node_ttl.add_to),
     Loop("pod-garbage-collector-controller", "podgc", pod_gc.add_to),
+    Loop("resourcequota-controller", "resourcequota", resource_quota.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),
     Loop("garbage-collector-controller", "garbagecollector", garbage_collector.add_to),
 )
