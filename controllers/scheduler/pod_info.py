@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import Any
 
 from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, required_terms, weighted_terms
-from controllers.scheduler.node_affinity import (
+from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar, non_zero_requests, pod_requests
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, labels_of, uid_of
+from kubeloop.apimachinery.node_affinity import (
     PreferredTerm,
     RequiredNodeAffinity,
     preferred_terms,
     required_node_affinity,
 )
-from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar, non_zero_requests, pod_requests
-from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, labels_of, uid_of
 
 HostPort = tuple[str, str, int]  # address, protocol, port
 ANY_ADDRESS = "0.0.0.0"

@@ -50,6 +50,7 @@ REPLICATION_CONTROLLERS = Resource("", "v1", "replicationcontrollers", "Replicat
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet")
+CONTROLLER_REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")

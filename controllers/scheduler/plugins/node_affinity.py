@@ -13,16 +13,16 @@ from controllers.scheduler.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
-from controllers.scheduler.node_affinity import (
-    RequiredNodeAffinity,
-    node_selector,
-    preferred_terms,
-)
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.normalize import by_maximum
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status
 from kubeloop.apimachinery.meta import ReadOnlyObject, labels_of, name_of
+from kubeloop.apimachinery.node_affinity import (
+    RequiredNodeAffinity,
+    node_selector,
+    preferred_terms,
+)
 
 REFUSED = Status(Code.UNRESOLVABLE, ("node(s) didn't match Pod's node affinity/selector",), "NodeAffinity")
 NOT_ADDED = Status(Code.UNRESOLVABLE, ("node(s) didn't match scheduler-enforced node affinity",), "NodeAffinity")
