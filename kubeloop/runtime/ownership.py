@@ -71,19 +71,20 @@ async def claim_children(
     selector: LabelSelector,
     candidates: Iterable[Object],
     child_resource: Resource,
+    finalizer: str = "",
 ) -> list[Object]:
-    """Carry out `claim`; returns the children that are the owner's now.
+    """Carry out `claim`; returns the children that are the owner's now. `finalizer` comes and goes with ownership.
 
     Raises AdoptionRefused where there is something to adopt but the owner must not.
     """
     plan = claim(owner, selector, candidates)
     for child in plan.release:
-        await release(api, owner, child, child_resource)
+        await release(api, owner, child, child_resource, finalizer)
     adopted = []
     if plan.adopt:
         await check_may_adopt(api, owner, owner_resource)
     for child in plan.adopt:
-        now_ours = await adopt(api, owner, owner_resource, child, child_resource)
+        now_ours = await adopt(api, owner, owner_resource, child, child_resource, finalizer)
         if now_ours is not None:
             adopted.append(now_ours)
     return [*plan.keep, *adopted]
@@ -103,25 +104,41 @@ async def check_may_adopt(api: Api, owner: ReadOnlyObject, owner_resource: Resou
 
 
 async def adopt(
-    api: Api, owner: ReadOnlyObject, owner_resource: Resource, child: Object, child_resource: Resource
+    api: Api,
+    owner: ReadOnlyObject,
+    owner_resource: Resource,
+    child: Object,
+    child_resource: Resource,
+    finalizer: str = "",
 ) -> Object | None:
     """Become the child's controller; None where the child is gone. The uid in the patch guards against a namesake."""
     reference = controller_reference(owner, owner_resource.api_version, owner_resource.kind)
-    patch = {"metadata": {"ownerReferences": [reference], "uid": uid_of(child)}}
+    metadata: Object = {"ownerReferences": [reference], "uid": uid_of(child)}
+    if finalizer:
+        metadata["finalizers"] = [finalizer]
     try:
-        return await api.patch(child_resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+        return await _patch_metadata(api, child_resource, child, metadata)
     except NotFound:
         return None
 
 
-async def release(api: Api, owner: ReadOnlyObject, child: Object, child_resource: Resource) -> None:
+async def release(
+    api: Api, owner: ReadOnlyObject, child: Object, child_resource: Resource, finalizer: str = ""
+) -> None:
     """Take the owner's reference off the child. A child that is gone, or another one by now, is released already."""
     dropped = {"$patch": "delete", "uid": uid_of(owner)}
-    patch = {"metadata": {"ownerReferences": [dropped], "uid": uid_of(child)}}
+    metadata: Object = {"ownerReferences": [dropped], "uid": uid_of(child)}
+    if finalizer:
+        metadata["$deleteFromPrimitiveList/finalizers"] = [finalizer]
     try:
-        await api.patch(child_resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+        await _patch_metadata(api, child_resource, child, metadata)
     except (NotFound, Invalid):
         return
+
+
+async def _patch_metadata(api: Api, resource: Resource, child: Object, metadata: Object) -> Object:
+    patch = {"metadata": metadata}
+    return await api.patch(resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
 
 
 def set_controller_reference(child: Object, owner: ReadOnlyObject, owner_resource: Resource) -> None:

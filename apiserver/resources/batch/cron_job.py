@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from apiserver.resources.apps.workload import HOSTNAME_WARNING
-from apiserver.resources.batch.cron_schedule import ScheduleError, check_schedule
 from apiserver.resources.batch.job_spec import check_job_spec, default_job_spec, job_spec_warnings
 from apiserver.resources.checks import NO_FIELDS, Errors, check_choice, check_not_negative
 from apiserver.resources.filling import fill, fill_empty
 from apiserver.resources.kinds import SpecKind
 from apiserver.resources.pods.pod_template import drop_disabled_fields
 from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.cron import ScheduleError, parse_schedule
 from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
@@ -73,7 +73,7 @@ def _check_schedule(schedule: str, path: str, errors: Errors) -> None:
         errors.append(field.required(path))
         return
     try:
-        check_schedule(schedule)
+        parse_schedule(schedule)
     except ScheduleError as error:
         errors.append(field.invalid(path, schedule, str(error)))
     if "TZ" in schedule:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.resources.batch.cron_schedule import ScheduleError, check_schedule
 from apiserver.resources.batch.index_intervals import IntervalError, count_indexes
 from kubeloop.apimachinery.meta import Object
 from tests.testkit.kinds import UID, KindOnTrial
@@ -123,35 +122,6 @@ def test_bad_index_lists_are_explained(text: str, reason: str) -> None:
     """Why a list of indexes is not understood is said in the real server's words."""
     with pytest.raises(IntervalError) as refused:
         count_indexes(text, 10)
-
-    assert reason == str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "schedule", ["* * * * *", "*/5 0-4 1,15 jan-mar mon", "@hourly", "@every 1h30m", "0 0 ? * 0", "TZ=UTC 0 0 * * *"]
-)
-def test_schedules_are_understood(schedule: str) -> None:
-    """Fields, steps, ranges, names, descriptors, intervals and time zones are all schedules."""
-    actual = check_schedule(schedule)
-
-    assert actual is None
-
-
-@pytest.mark.parametrize(
-    ("schedule", "reason"),
-    [
-        ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
-        ("60 * * * *", "end of range (60) above maximum (59): 60"),
-        ("* * * * mon-", 'failed to parse int from : strconv.Atoi: parsing "": invalid syntax'),
-        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
-        ("@often", "unrecognized descriptor: @often"),
-        ("", "empty spec string"),
-    ],
-)
-def test_bad_schedules_are_explained(schedule: str, reason: str) -> None:
-    """Why a schedule is not understood is said in the words of the library the real server uses."""
-    with pytest.raises(ScheduleError) as refused:
-        check_schedule(schedule)
 
     assert reason == str(refused.value)
 
