@@ -9,7 +9,7 @@ import asyncio
 
 from apiserver.auth.authentication import MASTERS, User
 from apiserver.auth.bootstrap.policy import OBJECTS
-from apiserver.registry.context import Context
+from apiserver.registry.context import SERVER, Context
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import Key
 from kubeloop.apimachinery.meta import Object, deep_copy
@@ -73,4 +73,4 @@ async def _ensure(registry: Registry, group: str, kind_name: str, obj: Object) -
     obj.pop("kind", None)
     obj.pop("apiVersion", None)
     kind.strategy.default(obj)
-    await registry.store(kind).create(obj, Context(_SYSTEM, namespace))
+    await registry.store(kind).create(obj, Context(_SYSTEM, namespace, field_manager=SERVER))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from apiserver.auth.authentication import User
 from apiserver.handlers.bodies import Body, Decoder
@@ -13,6 +14,7 @@ from apiserver.handlers.request import Target
 from apiserver.registry.context import Context
 from apiserver.registry.options import Query, Warnings, WriteOptions, first
 from apiserver.registry.registry import Registry
+from kubeloop.apimachinery.metadata_validation import MAX_FIELD_MANAGER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,16 @@ class Call:
             name=target.name,
             subresource=target.subresource,
             dry_run=options.dry_run,
-            field_manager=options.field_manager,
+            field_manager=options.field_manager or user_agent_prefix(self.headers.get(b"user-agent", b"")),
             field_validation=options.field_validation,
             force=options.force,
             warnings=self.warnings,
         )
+
+
+@lru_cache(maxsize=1000)  # of the names clients go by; full: the least recent are worked out again
+def user_agent_prefix(user_agent: bytes) -> str:
+    """Who owns what a request changes that names no field manager: `kubectl` of `kubectl/v1.36.0 (linux)`."""
+    name = user_agent.decode("utf-8", "ignore").partition("/")[0]
+    printable = "".join(filter(str.isprintable, name))
+    return printable.encode()[:MAX_FIELD_MANAGER_BYTES].decode("utf-8", "ignore")

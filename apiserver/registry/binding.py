@@ -32,7 +32,7 @@ class BindingStore:
         target = binding.get("target") or {}
         self._check(target)
         change = partial(self._bound, binding=binding, node=target["name"])
-        await self._pods.patch(change, context, ServerRules())
+        await self._pods.patch(change, context, ServerRules(), is_tracked=False)
 
     def _check(self, target: Object) -> None:
         """Refusals of a binding are plain errors upstream, hence 500."""

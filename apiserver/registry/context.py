@@ -10,11 +10,15 @@ from apiserver.admission.chain import Chain
 from apiserver.auth.authentication import User
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.options import WARN, Warnings
+from apiserver.schema.definitions import Schema
 from apiserver.storage.interface import Key, Storage, Stored
 from apiserver.storage.reader import Reader
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object
+
+# The field manager of what the server itself writes by the usual ways.
+SERVER = "kube-apiserver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Machinery:
     reader: Reader
     clock: Clock
     rng: random.Random
+    schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Context:
     name: str = ""
     subresource: str = ""
     dry_run: bool = False
-    field_manager: str = ""
+    field_manager: str = ""  # who owns what the request changes
     field_validation: str = WARN
     force: bool = False
     warnings: Warnings = field(default_factory=Warnings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from apiserver.registry.context import Context, Machinery
+from apiserver.registry.context import SERVER, Context, Machinery
 from apiserver.registry.deletion import Deleter
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.store import ResourceStore
@@ -66,7 +66,7 @@ class EvictionStore:
     async def _charge(self, budget: Object, context: Context) -> None:
         """Take one disruption from the budget, or refuse."""
         name = budget["metadata"]["name"]
-        charging = replace(context, name=name, subresource="status")
+        charging = replace(context, name=name, subresource="status", field_manager=SERVER)
 
         def charged(current: Object) -> Object:
             _check(current)
@@ -87,7 +87,8 @@ class EvictionStore:
     async def _evict(self, context: Context, options: DeleteOptions) -> None:
         self._check_preconditions(context, options)
         if not context.dry_run:
-            marked = await self._pods.patch(self._with_condition, replace(context, subresource="status"), ServerRules())
+            marking = replace(context, subresource="status")
+            marked = await self._pods.patch(self._with_condition, marking, ServerRules(), is_tracked=False)
             if options.resource_version:
                 options = replace(options, resource_version=str(marked.revision))
         await self._deleter.delete(context, options)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubeloop.apimachinery.errors import BadRequest, Invalid
-from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported
+from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported, required
 
 Query = Mapping[str, list[str]]
 
@@ -56,12 +56,23 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, kind: str, query: Query) -> WriteOptions:
-        """`kind` is CreateOptions, UpdateOptions or PatchOptions: it names itself in refusals."""
-        if not query:
-            return _DEFAULT_WRITE
+        """`kind` is CreateOptions or UpdateOptions: it names itself in refusals."""
+        return cls._parse(kind, query, []) if query else _DEFAULT_WRITE
+
+    @classmethod
+    def parse_patch(cls, query: Query, *, is_apply: bool) -> WriteOptions:
+        """PatchOptions: an apply needs a manager, and only an apply may be forced."""
+        errors: list[FieldError] = []
+        if is_apply and not first(query, "fieldManager"):
+            errors.append(required("fieldManager", "is required for apply patch"))
+        if not is_apply and "force" in query:
+            errors.append(forbidden("force", "may not be specified for non-apply patch"))
+        return cls._parse("PatchOptions", query, errors) if query or errors else _DEFAULT_WRITE
+
+    @classmethod
+    def _parse(cls, kind: str, query: Query, errors: list[FieldError]) -> WriteOptions:
         dry_run = query.get("dryRun", [])
         manager, validation = first(query, "fieldManager"), first(query, "fieldValidation")
-        errors: list[FieldError] = []
         if len(manager.encode()) > 128:
             errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
         errors += [

@@ -38,7 +38,7 @@ class Registry:
         return deleter
 
     def scale(self, kind: Kind) -> ScaleStore:
-        return ScaleStore(self.store(kind))
+        return ScaleStore(self.store(kind), self.machinery)
 
     def bindings(self) -> BindingStore:
         return BindingStore(self._named("", "pods"), self.machinery)

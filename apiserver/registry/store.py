@@ -14,6 +14,8 @@ from functools import partial
 from apiserver.admission.chain import Attributes
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
+from apiserver.registry.field_management import FieldManagement, differs_in_times
+from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.strategy import UpdateRules
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
@@ -27,6 +29,7 @@ from kubeloop.apimachinery.times import format_time
 GENERATE_NAME_ATTEMPTS = 8
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
+ApplyChange = Callable[[Object | None], Object]  # the same, None where there is none yet
 
 
 class ResourceStore:
@@ -38,13 +41,20 @@ class ResourceStore:
         self._machinery = machinery
         self._storage, self._cache = machinery.storage, machinery.cache
         self._resource = kind.resource
+        versions = KindVersions(kind, machinery.schema, machinery.catalog)
+        self.field_management = FieldManagement(versions, machinery.clock)
 
     # -- create ---------------------------------------------------------------------------------------------------
 
-    async def create(self, obj: Object, context: Context) -> Stored:
-        """Store a new object; AlreadyExists where the name is taken."""
+    async def create(self, obj: Object, context: Context, *, is_tracked: bool = True) -> Stored:
+        """Store a new object; AlreadyExists where the name is taken.
+
+        `is_tracked` says that whoever sent it owns its fields; an apply brings its entries along.
+        """
         self._match_namespace(obj, context)
         self._refuse_resource_version(obj)
+        if is_tracked:
+            self.field_management.created(obj, context.field_manager)
         attributes = self._attributes("CREATE", context, obj, None)
         await self._machinery.admission.mutate(attributes)
         obj = attributes.object or obj
@@ -87,18 +97,20 @@ class ResourceStore:
         """The metadata only the server sets, at its place in front; says whether the name was generated."""
         sent = obj["metadata"]
         generated = not sent.get("name") and bool(sent.get("generateName"))
-        for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"):
+        for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
             sent.pop(field, None)
+        entries = sent.pop("managedFields", None)
         if generated:
             sent["name"] = generate_name(sent["generateName"], self._machinery.rng)
         sent["uid"] = new_uid(self._machinery.rng)
         sent["creationTimestamp"] = format_time(self._machinery.clock.now())
+        if entries:  # last, as the API shows them
+            sent["managedFields"] = entries
         return generated
 
     def _create_errors(self, obj: Object) -> list[FieldError]:
         errors = self._object_errors(obj)
-        if obj["metadata"].get("finalizers"):
-            errors += kube_finalizer_errors(obj["metadata"]["finalizers"], "metadata.finalizers")
+        errors += self._finalizer_domain_errors(obj)
         errors += self.strategy.validate(obj)
         return errors
 
@@ -171,12 +183,32 @@ class ResourceStore:
                 f"AdditionalErrorMsg: {why}",
             )
 
-    async def patch(self, change: Change, context: Context, rules: UpdateRules | None = None) -> Stored:
+    async def patch(
+        self, change: Change, context: Context, rules: UpdateRules | None = None, *, is_tracked: bool = True
+    ) -> Stored:
         """Apply `change` to the newest version; where another writer was faster, to that one's result again.
 
         `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
+        `is_tracked` says that the writer comes to own what changed; otherwise `change` settles that itself.
         """
-        return await self._change(context, change, True, rules)
+        return await self._change(context, change, True, rules, is_tracked=is_tracked)
+
+    async def apply(self, change: ApplyChange, context: Context) -> tuple[Stored, bool]:
+        """Apply a configuration; says whether that created the object. `change` settles who owns what."""
+        key = Key(self.kind.storage, context.namespace, context.name)
+        while True:
+            await self._cache.fresh()
+            if self._cache.get(key) is not None or context.subresource:
+                return await self.patch(change, context, is_tracked=False), False
+            obj = change(None)
+            if uid := obj["metadata"].get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise self._conflict(context.name, why)
+            obj["metadata"].pop("resourceVersion", None)
+            try:
+                return await self.create(obj, context, is_tracked=False), True
+            except AlreadyExists:
+                continue  # another was faster: applied to that one's
 
     def _match_name(self, obj: Object, context: Context) -> None:
         name = obj["metadata"].get("name", "")
@@ -192,6 +224,8 @@ class ResourceStore:
         change: Change,
         may_be_unconditional: bool,
         rules: UpdateRules | None = None,
+        *,
+        is_tracked: bool = True,
     ) -> Stored:
         """Read, change, check, compare-and-swap; on a lost race again, where a version the caller named is refused."""
         rules = rules or self.strategy.update_rules(context.subresource)
@@ -200,6 +234,8 @@ class ResourceStore:
             old = current.object()
             new = change(old)
             self._check_version(new, old, may_be_unconditional)
+            if is_tracked:
+                self.field_management.updated(new, old, context.field_manager, context.subresource)
             attributes = self._attributes("UPDATE", context, new, old)
             await self._machinery.admission.mutate(attributes)
             new = attributes.object or new
@@ -239,7 +275,6 @@ class ResourceStore:
         """What no writer may change or need repeat: it is taken from the stored object."""
         metadata, old_metadata = new["metadata"], old["metadata"]
         metadata.pop("selfLink", None)
-        metadata.pop("managedFields", None)
         metadata["generation"] = old_metadata.get("generation", 0)
         if not metadata["generation"]:
             del metadata["generation"]
@@ -252,8 +287,7 @@ class ResourceStore:
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
         as_object, as_change = self._object_errors(new), update_errors(new, old)
-        finalizers = new["metadata"].get("finalizers")
-        own = kube_finalizer_errors(finalizers, "metadata.finalizers") if finalizers else []
+        own = self._finalizer_domain_errors(new)
         errors = as_object + as_change
         if self.strategy.rechecks_change or subresource:
             errors += as_change + own
@@ -261,6 +295,12 @@ class ResourceStore:
             errors += as_object + own
         errors += rules.validate(new, old)
         return errors
+
+    def _finalizer_domain_errors(self, obj: Object) -> list[FieldError]:
+        finalizers = obj["metadata"].get("finalizers")
+        if not finalizers or not self.strategy.checks_finalizer_domains:
+            return []
+        return kube_finalizer_errors(finalizers, "metadata.finalizers")
 
     def _object_errors(self, obj: Object) -> list[FieldError]:
         return create_errors(obj, namespaced=self._resource.namespaced, name_errors=self.strategy.validate_name)
@@ -272,7 +312,7 @@ class ResourceStore:
             if not context.dry_run:
                 await self._storage.write(Write(current.key, current.revision, None))
             return shown
-        if new == old:
+        if new == old or differs_in_times(new, old):
             return current
         if context.dry_run:
             return shown

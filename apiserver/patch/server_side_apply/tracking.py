@@ -1,0 +1,143 @@
+"""What a create, update or patch does to ownership: whoever changes a field by it owns it from then on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from apiserver.patch.server_side_apply.comparison import Comparison, compare
+from apiserver.patch.server_side_apply.field_sets import (
+    FieldSet,
+    difference,
+    intersection,
+    union,
+)
+from apiserver.patch.server_side_apply.managers import Entry, Identity, Managed, capped
+from apiserver.patch.server_side_apply.shapes import Shape
+
+Object = dict[str, Any]
+
+# Fields that are never owned: they are the server's, or say what the object is.
+_STRIPPED_METADATA = (
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+)
+STRIPPED: FieldSet = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {".": {}, **{f"f:{name}": {} for name in _STRIPPED_METADATA}},
+}
+
+
+class Versions(Protocol):
+    """The versions one kind is served in."""
+
+    def shape(self, api_version: str) -> Shape | None:
+        """None where the kind is not (or no longer) served in that version."""
+
+    def convert(self, obj: Object, from_version: str, to_version: str) -> Object: ...
+
+
+class Filter(Protocol):
+    """What counts on an endpoint: its rules reset everything else anyway."""
+
+    def comparison(self, found: Comparison) -> Comparison: ...
+
+    def fields(self, fields: FieldSet) -> FieldSet: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, when, through which endpoint, in which version."""
+
+    identity: Identity
+    api_version: str
+    time: str
+    filter: Filter
+
+
+def track(old: Object, new: Object, managed: Managed, writer: Writer, versions: Versions) -> Managed:
+    """The entries after an update from `old` to `new`, both in the writer's version."""
+    shape = versions.shape(writer.api_version)
+    assert shape is not None, "requests come in a served version"
+    found = writer.filter.comparison(compare(shape, old, new))
+    if managed:
+        managed = yielded(managed, {writer.api_version: found}, old, new, writer, versions)
+    gained = writer.filter.fields(found.changed)
+    gained = difference(gained, STRIPPED)
+    if not gained:
+        return managed
+    before = managed.get(writer.identity)
+    if before is not None:
+        gained = union(before.fields, gained)
+    return capped({**managed, writer.identity: Entry(writer.api_version, gained, writer.time)})
+
+
+def yielded(
+    managed: Managed,
+    found: dict[str, Comparison],
+    old: Object,
+    new: Object,
+    writer: Writer,
+    versions: Versions,
+    unless: Identity | None = None,
+) -> Managed:
+    """The entries without what changed or went, each compared in its own version; the empty ones are gone.
+
+    `found` has the comparison in the writer's version and gathers those in others. `unless` keeps all it has.
+    """
+    rest: Managed = {}
+    for who, entry in managed.items():
+        if who == unless:
+            fields: FieldSet = entry.fields
+        else:
+            comparison = comparison_in(entry.api_version, found, old, new, writer, versions)
+            if comparison is None:
+                continue
+            fields = entry.fields
+            if comparison:
+                fields = difference(difference(fields, comparison.changed), comparison.removed)
+        if fields:
+            rest[who] = entry if fields == entry.fields else replace(entry, fields=fields)
+    return rest
+
+
+def comparison_in(
+    api_version: str,
+    found: dict[str, Comparison],
+    old: Object,
+    new: Object,
+    writer: Writer,
+    versions: Versions,
+) -> Comparison | None:
+    """How the two differ in a version; None where there is no such version any more."""
+    if api_version not in found:
+        shape = versions.shape(api_version)
+        if shape is None:
+            return None
+        before = versions.convert(old, writer.api_version, api_version)
+        after = versions.convert(new, writer.api_version, api_version)
+        found[api_version] = writer.filter.comparison(compare(shape, before, after))
+    return found[api_version]
+
+
+def owners_of_changes(
+    managed: Managed, found: dict[str, Comparison], old: Object, new: Object, writer: Writer, versions: Versions
+) -> Managed:
+    """Who else owns what changed, and of each the fields in question."""
+    owners: Managed = {}
+    for who, entry in managed.items():
+        if who == writer.identity:
+            continue
+        comparison = comparison_in(entry.api_version, found, old, new, writer, versions)
+        fields = intersection(entry.fields, comparison.changed) if comparison else {}
+        if fields:
+            owners[who] = replace(entry, fields=fields)
+    return owners
