@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until told to stop. Returns the exit code."""
     options = _parser().parse_args(arguments)
     configure_logging(options.logging_format, options.v)
+    exit_code = 0
     try:
         _check_address(options)
         listening = _listen(options.bind_address, options.port)
@@ -50,12 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
-    except (UsageError, StorageUnavailable) as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    except KeyboardInterrupt:
-        return 0
-    return 0
+    except* KeyboardInterrupt:
+        pass
+    except* (UsageError, StorageUnavailable) as errors:
+        print(f"error: {_first(errors)}", file=sys.stderr)  # noqa: T201
+        exit_code = 1
+    return exit_code
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """One reason is enough: tasks that write at the same time fail for the same one."""
+    error = errors.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _parser() -> argparse.ArgumentParser:

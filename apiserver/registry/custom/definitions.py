@@ -56,10 +56,11 @@ class CustomResources:
                 try:
                     await self._follow(tasks)
                 except (TooSlow, Compacted):
-                    continue  # begins anew, with all of them
+                    pass  # begins anew, with all of them
                 except StorageUnavailable as error:
                     log.warning("definitions are not kept up", error=str(error))
-                    await asyncio.sleep(_RETRY_SECONDS)
+                # A server that stops ends every new watch at once: without a pause nothing else would get a turn.
+                await self._machinery.clock.sleep(_RETRY_SECONDS)
 
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         with self._machinery.cache.watch(DEFINITIONS) as watcher:
