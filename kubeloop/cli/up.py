@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import tempfile
 from pathlib import Path
 
 from kubeloop.apimachinery.clock import Clock
@@ -18,8 +19,8 @@ from kubeloop.cli.supervisor import Report, Supervisor, end_leftovers
 from kubeloop.client.api import Api
 from kubeloop.clock import SystemClock
 
-# Written once to see whether the disk takes anything; more than what a file system keeps beside the file's name.
-PROBE_BYTES = 64 * 1024
+# A stack writes about 3 MB before it is ready; with less room than this it would end in a half-written log.
+NEEDED_BYTES = 8 * 1024 * 1024
 
 
 async def up(options: UpOptions, display: Display) -> None:
@@ -67,11 +68,8 @@ async def _become_ready(
 def _make_data_dir(data_dir: Path) -> None:
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        probe = data_dir / ".write-probe"
-        try:
-            probe.write_bytes(bytes(PROBE_BYTES))
-        finally:
-            probe.unlink(missing_ok=True)
+        with tempfile.TemporaryFile(dir=data_dir) as probe:
+            probe.write(bytes(NEEDED_BYTES))
     except OSError as error:
         raise UsageError(f"cannot write to the data directory {data_dir}: {error.strerror}") from error
 
