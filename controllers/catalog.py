@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from controllers import (
+    cron_job,
     deployment,
+    disruption,
     endpoints,
     endpointslice,
     endpointslice_mirroring,
     garbage_collector,
+    job,
     namespace,
     node_lifecycle,
     node_ttl,
@@ -23,6 +26,7 @@ from controllers import (
     root_ca_publisher,
     serviceaccount,
     taint_eviction,
+    ttl_after_finished,
 )
 from kubeloop.runtime.manager import Manager
 
@@ -53,6 +57,9 @@ LOOPS: tuple[Loop, ...] = (
     Loop("deployment-controller", "deployment", deployment.add_to),
     Loop("replicaset-controller", "replicaset", replicaset.add_replica_sets),
     Loop("replicationcontroller-controller", "replicationcontroller", replicaset.add_replication_controllers),
+    Loop("job-controller", "job", job.add_to),
+    Loop("cronjob-controller", "cronjob", cron_job.add_to),
+    Loop("ttl-after-finished-controller", "ttl-after-finished", ttl_after_finished.add_to),
     Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
@@ -60,6 +67,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),
     Loop("ttl-controller", "ttl", node_ttl.add_to),
     Loop("pod-garbage-collector-controller", "podgc", pod_gc.add_to),
+    Loop("disruption-controller", "disruption", disruption.add_to),
     Loop("resourcequota-controller", "resourcequota", resource_quota.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),
     Loop("garbage-collector-controller", "garbagecollector", garbage_collector.add_to),

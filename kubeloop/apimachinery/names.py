@@ -8,7 +8,7 @@ import uuid
 # k8s.io/apimachinery/pkg/util/rand: no vowels (no words by accident) and no look-alikes.
 SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
-_MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
+MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
 
 
 def random_suffix(rng: random.Random, length: int = _SUFFIX_LENGTH) -> str:
@@ -18,7 +18,7 @@ def random_suffix(rng: random.Random, length: int = _SUFFIX_LENGTH) -> str:
 
 def generate_name(base: str, rng: random.Random) -> str:
     """What `generateName: base` becomes: at most 63 characters, the base cut to make room for the suffix."""
-    return base[:_MAX_GENERATED_BASE] + random_suffix(rng)
+    return base[:MAX_GENERATED_BASE] + random_suffix(rng)
 
 
 def new_uid(rng: random.Random) -> str:
