@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.conformance.servers import Recording, Servers, recordings, servers
@@ -13,10 +14,12 @@ def main() -> int:
     """Prints the table; the exit code is 0 only where everything passed."""
     options = _parser().parse_args()
     chosen = recordings(options.areas or None)
+    problems = {}
     with servers() as playing:
-        problems = _play(playing, chosen, options.jobs)
-    if options.show:
-        _print_differences(problems)
+        for recording, found in _play(playing, chosen, options.jobs):
+            problems[recording.name] = found
+            if options.show and found:
+                _print_differences(recording, found)
     _print_table(chosen, problems)
     return int(any(problems.values()))
 
@@ -25,24 +28,22 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="report", description="Play recordings and count those that pass, by area.")
     parser.add_argument("areas", nargs="*", metavar="AREA", help="only these")
     parser.add_argument("--jobs", type=int, default=4, help="how many at once (default %(default)s)")
-    parser.add_argument("--show", action="store_true", help="print what differs")
+    parser.add_argument("--show", action="store_true", help="print what differs, as it is found")
     return parser
 
 
-def _play(playing: Servers, chosen: list[Recording], jobs: int) -> dict[str, list[str]]:
-    """What differs in each; the serial ones by themselves, after the others."""
+def _play(playing: Servers, chosen: list[Recording], jobs: int) -> Iterator[tuple[Recording, list[str]]]:
+    """What differs in each, as soon as it is known; the serial ones by themselves, after the others."""
     parallel = [recording for recording in chosen if not recording.serial]
     with ThreadPoolExecutor(jobs) as pool:
-        problems = dict(zip((r.name for r in parallel), pool.map(playing.play, parallel), strict=True))
-    return problems | {recording.name: playing.play(recording) for recording in chosen if recording.serial}
+        yield from zip(parallel, pool.map(playing.play, parallel), strict=True)
+    yield from ((recording, playing.play(recording)) for recording in chosen if recording.serial)
 
 
-def _print_differences(problems: dict[str, list[str]]) -> None:
-    for name, lines in problems.items():
-        if lines:
-            print(f"differs: {name}")
-            for line in lines:
-                print(f"    {line}")
+def _print_differences(recording: Recording, found: list[str]) -> None:
+    print(f"differs: {recording.name}")
+    for line in found:
+        print(f"    {line}", flush=True)
 
 
 def _print_table(chosen: list[Recording], problems: dict[str, list[str]]) -> None:
