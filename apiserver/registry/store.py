@@ -245,7 +245,7 @@ class ResourceStore:
             release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
             try:
                 self._check(new, self._update_errors(new, old, rules, context.subresource))
-                context.warnings.add(*self.strategy.warnings(new))
+                context.warnings.add(*self.strategy.update_warnings(new, context.subresource))
                 await self._machinery.admission.validate(attributes)
                 return await self._replace(current, new, old, context)
             except RevisionMismatch:

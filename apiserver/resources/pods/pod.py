@@ -112,6 +112,9 @@ class PodStrategy(SpecKind):
     def warnings(self, obj: Object) -> Sequence[str]:
         return pod_warnings(obj)
 
+    def update_warnings(self, obj: Object, subresource: str) -> Sequence[str]:
+        return ()  # pods are updated often, and seldom by people
+
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         spec, status = obj.get("spec") or NO_FIELDS, obj.get("status") or NO_FIELDS
         ips = status.get("podIPs") or NO_ITEMS
