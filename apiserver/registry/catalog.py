@@ -126,6 +126,10 @@ class Catalog:
         """The first served version of a kind."""
         return next((k for k in self._kinds.values() if k.group == group and k.resource.kind == kind), None)
 
+    def stored_version(self, kind: Kind) -> Kind:
+        """The version that objects of `kind` are stored in: itself, unless it converts."""
+        return next((k for k in self._kinds.values() if k.storage == kind.storage and k.conversion is None), kind)
+
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
 

@@ -17,6 +17,7 @@ from apiserver.registry.context import Context, Machinery
 from apiserver.registry.field_management import FieldManagement, differs_in_times
 from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.strategy import UpdateRules
+from apiserver.schema.ordering import Order
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
 from kubeloop.apimachinery.field import FieldError, invalid
@@ -41,6 +42,7 @@ class ResourceStore:
         self._machinery = machinery
         self._storage, self._cache = machinery.storage, machinery.cache
         self._resource = kind.resource
+        self._in_order = _order_of(kind, machinery)
         versions = KindVersions(kind, machinery.schema, machinery.catalog)
         self.field_management = FieldManagement(versions, machinery.clock)
 
@@ -349,4 +351,12 @@ class ResourceStore:
 
     def _value(self, obj: Object) -> Value:
         labels = obj["metadata"].get("labels") or {}
-        return Value(encode_body(obj), labels, self.strategy.selectable_fields(obj))
+        return Value(encode_body(self._in_order(obj)), labels, self.strategy.selectable_fields(obj))
+
+
+def _order_of(kind: Kind, machinery: Machinery) -> Order:
+    """What puts a kind's objects into Go's order before they are stored; custom resources stay as they were sent."""
+    if kind.is_custom or not kind.is_stored:
+        return lambda obj: obj
+    stored = machinery.catalog.stored_version(kind).resource
+    return machinery.schema.order(stored.group, stored.version, stored.kind)

@@ -19,6 +19,7 @@ from apiserver.schema.codec import Codec
 from apiserver.schema.compiler import Compiler
 from apiserver.schema.go_fields import GoField, go_fields
 from apiserver.schema.nodes import Fields, Omit, TypeNode
+from apiserver.schema.ordering import Order, Orderings
 
 Definition = Mapping[str, Any]
 GroupVersionKind = tuple[str, str, str]
@@ -54,6 +55,7 @@ class Schema:
         self._nodes: dict[str, TypeNode] = {}
         self._fields: dict[str, Fields] = {}
         self._compiler = Compiler()
+        self._orderings = Orderings()
         self._codecs: dict[GroupVersionKind, Codec] = {}
 
     @classmethod
@@ -95,6 +97,11 @@ class Schema:
             self._codecs[key] = Codec(node, self._compiler)
         return self._codecs[key]
 
+    def order(self, group: str, version: str, kind: str) -> Order:
+        """What puts an object of a kind into the order the real server writes it in."""
+        node = self.kind(group, version, kind)
+        return (self._orderings.of(node) if node else None) or (lambda obj: obj)
+
     def metadata_codec(self) -> Codec:
         """The codec of ObjectMeta, by which custom resources' metadata is read."""
         return Codec(self.node(_OBJECT_META), self._compiler)
@@ -119,9 +126,11 @@ class Schema:
             definition = self._definitions[name]
             go = go_fields(name)
             required = frozenset(definition.get("required", ()))
+            properties = definition.get("properties", {})
+            in_go_order = [key for key in go if key in properties] + [key for key in properties if key not in go]
             self._fields[name] = {
-                key: self._field(value, go.get(key) or _guessed(value, key in required))
-                for key, value in definition.get("properties", {}).items()
+                key: self._field(properties[key], go.get(key) or _guessed(properties[key], key in required))
+                for key in in_go_order
             }
         return self._fields[name]
 

@@ -2,8 +2,8 @@
 
 `data/go-fields.json` lists, for every struct behind a definition, its fields in Go's order as `json-name go-type flags
 [embedded structs]`: a type with a star is kept when present (a pointer, or a list for which empty is not absent), `e`
-is omitempty, `z` omitzero, `-` neither. It was read from the types.go files of Kubernetes v1.36. `definitions` merges it
-into TypeNodes, `openapi` takes the enums.
+is omitempty, `z` omitzero, `-` neither. It was read from the types.go files of Kubernetes v1.36. `definitions` merges
+it into TypeNodes, `openapi` takes the enums.
 `defaults` are those the types declare themselves (`+default`), not those of the defaulting functions.
 Structs that are not listed (those of other minor versions) are guessed from `required` by the caller.
 """

@@ -16,6 +16,22 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 
+# resourceVersion is written where Go has it, behind `"uid":"…",`, which encode_body always has in this form.
+_UID = b'"uid":"'
+_UID_LENGTH = len(_UID) + 36 + len(b'",')
+
+
+_METADATA_ORDER = (
+    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+    "deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields"
+).split()
+_METADATA_RANKS = {field: rank for rank, field in enumerate(_METADATA_ORDER)}
+
+
+def _metadata_rank(field: str) -> int:
+    return _METADATA_RANKS.get(field, len(_METADATA_RANKS))
+
+
 class Key(NamedTuple):
     """Names one stored object. `resource` is the storage resource ("pods", "deployments.apps")."""
 
@@ -54,7 +70,12 @@ class Stored:
         `revision` overrides the resourceVersion shown: a DELETED event has the last body at the deletion's revision.
         """
         shown = self.revision if revision is None else revision
-        return b'%b"metadata":{"resourceVersion":"%d",%b' % (head, shown, self.body)
+        body = self.body
+        at = body.find(_UID)  # the first one is the object's own: only names stand before it
+        if at < 0:
+            return b'%b"metadata":{"resourceVersion":"%d",%b' % (head, shown, body)
+        at += _UID_LENGTH
+        return b'%b"metadata":{%b"resourceVersion":"%d",%b' % (head, body[:at], shown, body[at:])
 
     def object(self) -> dict[str, Any]:
         """The object, freshly parsed (so the caller may change it), without kind and apiVersion unless stored so."""
@@ -62,11 +83,13 @@ class Stored:
 
 
 def encode_body(obj: Mapping[str, Any]) -> bytes:
-    """The JSON text that follows `"metadata":{"resourceVersion":"N",`: the rest of metadata, then the other fields.
+    """The JSON text that follows `"metadata":{`, without resourceVersion: metadata, then the other fields.
 
-    metadata must hold at least one field besides resourceVersion (every object has a name).
+    metadata must hold at least one field besides resourceVersion (every object has a name); it is written in Go's order,
+    so that nothing but names stands before its uid, which is 36 characters long and never the last field.
     """
-    metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
+    sent = obj["metadata"]
+    metadata = {k: sent[k] for k in sorted(sent, key=_metadata_rank) if k != "resourceVersion"}
     rest = {k: v for k, v in obj.items() if k != "metadata"}
     body = orjson.dumps(metadata)[1:]
     return body + b"," + orjson.dumps(rest)[1:] if rest else body + b"}"

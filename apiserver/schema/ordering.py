@@ -1,0 +1,78 @@
+"""The order of keys in JSON: that of Go's structs, maps by key, as the real server writes every object.
+
+No client may depend on it, but people read it (`kubectl get --raw`, curl), and texts are compared. The store puts an
+object in order once, when it is written: what is read later is those bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver.schema.nodes import TypeNode
+
+Order = Callable[[Any], Any]
+
+_LAST = 1_000_000  # the rank of a key the type does not know
+
+
+class Orderings:
+    """Compiles the order of types on first use; a type's order is shared by all kinds that contain it."""
+
+    def __init__(self) -> None:
+        self._structs: dict[str, _StructOrder] = {}
+
+    def of(self, node: TypeNode) -> Order | None:
+        """What puts a value of this type in order, or None where there is nothing to order in it."""
+        if node.type == "object":
+            return self._struct(node).order
+        if node.type == "list" and node.items is not None:
+            items = self.of(node.items)
+            return None if items is None else lambda value: [items(item) for item in value] if value else value
+        if node.type == "map" and node.values is not None:
+            return _map_order(self.of(node.values))
+        return None
+
+    def _struct(self, node: TypeNode) -> _StructOrder:
+        order = self._structs.get(node.name) if node.name else None
+        if order is None:
+            order = _StructOrder(node, self)
+            if node.name:
+                self._structs[node.name] = order
+        return order
+
+
+class _StructOrder:
+    """The order of one struct's fields; made when the first such value comes by, as types may contain themselves."""
+
+    def __init__(self, node: TypeNode, orderings: Orderings) -> None:
+        self._node, self._orderings = node, orderings
+        self._ranks: dict[str, int] = {}
+        self._inner: dict[str, Order] = {}
+        self._rank: Callable[[str], int] | None = None
+
+    def order(self, value: Any) -> Any:
+        if not value or type(value) is not dict:
+            return value
+        if self._rank is None:
+            self._rank = self._compile()
+        inner = self._inner
+        return {key: inner[key](value[key]) if key in inner else value[key] for key in sorted(value, key=self._rank)}
+
+    def _compile(self) -> Callable[[str], int]:
+        for rank, (name, node) in enumerate(self._node.fields.items()):
+            self._ranks[name] = rank
+            if (order := self._orderings.of(node)) is not None:
+                self._inner[name] = order
+        ranks = self._ranks
+        return lambda key: ranks.get(key, _LAST)
+
+
+def _map_order(values: Order | None) -> Order:
+    def order(value: Any) -> Any:
+        if not value or type(value) is not dict:
+            return value
+        keys = sorted(value) if len(value) > 1 else value
+        return {key: values(value[key]) for key in keys} if values else {key: value[key] for key in keys}
+
+    return order

@@ -1,0 +1,39 @@
+"""Objects are written in the order of Go's structs."""
+
+from __future__ import annotations
+
+from apiserver.schema.definitions import Schema
+
+
+def test_fields_stand_in_the_order_of_their_struct_and_map_keys_by_name():
+    """A Secret shows data before type, and each data key in its place, however it was sent."""
+    order = Schema.load().order("", "v1", "Secret")
+
+    ordered = order({"type": "Opaque", "data": {"b": "Mg==", "a": "MQ=="}, "metadata": {"uid": "u", "name": "n"}})
+
+    assert ["metadata", "data", "type"] == list(ordered)
+    assert ["name", "uid"] == list(ordered["metadata"])
+    assert ["a", "b"] == list(ordered["data"])
+
+
+def test_lists_keep_their_order_and_what_is_in_them_is_put_in_order():
+    """Containers stay where they are; their fields move."""
+    order = Schema.load().order("", "v1", "Pod")
+
+    ordered = order({"spec": {"containers": [{"image": "i", "name": "z"}, {"image": "i", "name": "a"}]}})
+
+    assert ["z", "a"] == [container["name"] for container in ordered["spec"]["containers"]]
+    assert ["name", "image"] == list(ordered["spec"]["containers"][0])
+
+
+def test_types_that_contain_themselves_are_ordered_as_deep_as_they_go():
+    """JSONSchemaProps nests without end."""
+    order = Schema.load().order("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    inner = {"type": "string", "description": "d"}
+    schema = {"openAPIV3Schema": {"properties": {"b": inner, "a": {"items": inner, "type": "array"}}}}
+
+    ordered = order({"spec": {"versions": [{"schema": schema, "name": "v1"}]}})
+
+    properties = ordered["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    assert ["a", "b"] == list(properties)
+    assert ["description", "type"] == list(properties["b"])
