@@ -15,16 +15,28 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-
 # resourceVersion is written where Go has it, behind `"uid":"…",`, which encode_body always has in this form.
 _UID = b'"uid":"'
 _UID_LENGTH = len(_UID) + 36 + len(b'",')
 
 
 _METADATA_ORDER = (
-    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
-    "deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields"
-).split()
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
 _METADATA_RANKS = {field: rank for rank, field in enumerate(_METADATA_ORDER)}
 
 
@@ -85,8 +97,8 @@ class Stored:
 def encode_body(obj: Mapping[str, Any]) -> bytes:
     """The JSON text that follows `"metadata":{`, without resourceVersion: metadata, then the other fields.
 
-    metadata must hold at least one field besides resourceVersion (every object has a name); it is written in Go's order,
-    so that nothing but names stands before its uid, which is 36 characters long and never the last field.
+    metadata must hold at least one field besides resourceVersion (every object has a name). It is written in Go's order,
+    so nothing but names stands before its uid, which is 36 characters long and never the last field.
     """
     sent = obj["metadata"]
     metadata = {k: sent[k] for k in sorted(sent, key=_metadata_rank) if k != "resourceVersion"}
