@@ -37,7 +37,7 @@ class Gate:
     def __init__(
         self, authenticate: Callable[[str], User], authorizer: Authorizer, insecure_kubectl: User | None = None
     ) -> None:
-        """`insecure_kubectl` is who a kubectl without credentials is: over plain HTTP it never sends the ones it has."""
+        """`insecure_kubectl`: who a kubectl without credentials is. Over plain HTTP it never sends those it has."""
         self._authenticate = authenticate
         self._authorizer = authorizer
         self._insecure_kubectl = insecure_kubectl

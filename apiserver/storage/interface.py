@@ -97,7 +97,7 @@ class Stored:
 def encode_body(obj: Mapping[str, Any]) -> bytes:
     """The JSON text that follows `"metadata":{`, without resourceVersion: metadata, then the other fields.
 
-    metadata must hold at least one field besides resourceVersion (every object has a name). It is written in Go's order,
+    metadata must hold at least one field besides resourceVersion (each object has a name). It is written in Go order,
     so nothing but names stands before its uid, which is 36 characters long and never the last field.
     """
     sent = obj["metadata"]
