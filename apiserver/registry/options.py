@@ -91,7 +91,7 @@ _DEFAULT_WRITE = WriteOptions()
 
 
 def dry_run_errors(values: list[str]) -> list[FieldError]:
-    if all(value in ("All", "") for value in values):
+    if all(value == "All" for value in values):
         return []
     return [not_supported("dryRun", values, ["All"])]
 

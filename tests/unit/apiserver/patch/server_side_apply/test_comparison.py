@@ -1,0 +1,95 @@
+"""What differs between two objects, and what a configuration states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.patch.server_side_apply.comparison import compare
+from apiserver.patch.server_side_apply.ownership import stated
+from apiserver.patch.server_side_apply.shapes import UNKNOWN, Shape
+from apiserver.schema.definitions import Schema
+
+SCHEMA = Schema.load()
+
+
+def shape(group: str, version: str, kind: str) -> Shape:
+    node = SCHEMA.kind(group, version, kind)
+    assert node is not None
+    return Shape(node)
+
+
+SERVICE, POD, CONFIG_MAP = (shape("", "v1", kind) for kind in ("Service", "Pod", "ConfigMap"))
+
+
+def test_new_containers_own_themselves_and_all_in_them() -> None:
+    """A list or map that was not there is owned with its parts; one that was is owned in parts only."""
+    old, new = {"spec": {}}, {"data": {"k": "v"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}}
+
+    found = compare(SERVICE, old, new)
+
+    assert {
+        "f:spec": {
+            "f:ports": {".": {}, 'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:port": {}}},
+            "f:selector": {},
+        }
+    } == found.changed
+
+
+def test_items_are_compared_by_key_not_by_place() -> None:
+    """Moving a container changes nothing; changing its image changes that; one left out is removed with all in it."""
+    one, two, three = ({"name": name, "image": "i"} for name in ("one", "two", "three"))
+    old, new = {"spec": {"containers": [one, two, three]}}, {"spec": {"containers": [two, {**one, "image": "j"}]}}
+
+    found = compare(POD, old, new)
+
+    in_spec = {"changed": {'k:{"name":"one"}': {"f:image": {}}}}
+    gone = {'k:{"name":"three"}': {".": {}, "f:image": {}, "f:name": {}}}
+    assert ({"f:spec": {"f:containers": in_spec["changed"]}}, {"f:spec": {"f:containers": gone}}) == tuple(found)
+
+
+def test_duplicates_are_owned_under_their_name_alone() -> None:
+    """Two env variables of one name are one path, changed when either is."""
+    once = [{"name": "A", "value": "1"}]
+    twice = [*once, {"name": "A", "value": "2"}]
+    old, new = ({"spec": {"containers": [{"name": "c", "env": env}]}} for env in (once, twice))
+
+    found = compare(POD, old, new)
+
+    step = {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:env": {'k:{"name":"A"}': {}}}}}}
+    parts = {".": {}, "f:name": {}, "f:value": {}}
+    assert (
+        step,
+        {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:env": {'k:{"name":"A"}': parts}}}}},
+    ) == tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed", "removed"),
+    [
+        ({"a": 1}, {"a": {"b": 1}}, {"f:a": {".": {}, "f:b": {}}}, {}),
+        ({"a": {"b": 1}}, {"a": 1}, {"f:a": {}}, {"f:a": {"f:b": {}}}),
+        ({"a": [1]}, {"a": [2]}, {"f:a": {}}, {}),
+        ({"a": {"b": 1}}, {"a": {"c": 1}}, {"f:a": {"f:c": {}}}, {"f:a": {"f:b": {}}}),
+        ({"a": {"b": 1}}, {"a": None}, {}, {"f:a": {"f:b": {}}}),
+    ],
+)
+def test_unknown_json_is_compared_by_what_it_is(old: Any, new: Any, changed: Any, removed: Any) -> None:
+    """Without a schema maps are compared part by part, everything else whole, and types may change."""
+    assert (changed, removed) == tuple(compare(UNKNOWN, old, new))
+
+
+@pytest.mark.parametrize(
+    ("config", "fields"),
+    [
+        ({"data": {"k": "v"}}, {"f:data": {"f:k": {}}}),
+        ({"data": {}}, {"f:data": {}}),
+        ({"data": None}, {"f:data": {}}),
+        ({"metadata": {"finalizers": ["a/b"]}}, {"f:metadata": {"f:finalizers": {'v:"a/b"': {}}}}),
+        ({"metadata": {"finalizers": []}}, {}),
+    ],
+)
+def test_a_configuration_states_its_leaves(config: Any, fields: Any) -> None:
+    """Leaves, items and deliberately empty maps are stated; an empty list by key states nothing."""
+    assert fields == stated(CONFIG_MAP, config)
