@@ -6,7 +6,7 @@ slowStartBatch of pkg/controller/replicaset, v1.36.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from kubeloop.apimachinery.errors import ApiError
 
@@ -28,6 +28,12 @@ async def slow_start(count: int, attempt: Callable[[], Awaitable[object]]) -> tu
             return done, errors[0]
         size = min(2 * size, count - done, MAX_AT_ONCE)
     return done, None
+
+
+async def slow_start_all(attempts: Sequence[Callable[[], Awaitable[object]]]) -> tuple[int, Exception | None]:
+    """The same for attempts that differ, in their order."""
+    waiting = iter(attempts)
+    return await slow_start(len(attempts), lambda: next(waiting)())
 
 
 async def at_once(attempts: Iterable[Callable[[], Awaitable[object]]]) -> list[Exception]:

@@ -25,6 +25,7 @@ from controllers import (
     resource_quota,
     root_ca_publisher,
     serviceaccount,
+    stateful_set,
     taint_eviction,
     ttl_after_finished,
 )
@@ -60,6 +61,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("job-controller", "job", job.add_to),
     Loop("cronjob-controller", "cronjob", cron_job.add_to),
     Loop("ttl-after-finished-controller", "ttl-after-finished", ttl_after_finished.add_to),
+    Loop("statefulset-controller", "statefulset", stateful_set.add_to),
     Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),

@@ -5,10 +5,20 @@ One index serves every loop that owns things; `index` may be called by each of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, controller_of, namespace_of, uid_of
+from kubeloop.apimachinery.meta import (
+    Object,
+    ObjectKey,
+    ReadOnlyObject,
+    controller_of,
+    key_of,
+    labels_of,
+    namespace_of,
+    uid_of,
+)
 from kubeloop.client.informer import Informer
+from kubeloop.client.store import LabelSelector
 
 _BY_CONTROLLER = "by-controller"
 
@@ -31,6 +41,16 @@ def orphans_in(informer: Informer, namespace: str) -> list[Object]:
 def candidates(informer: Informer, owner: ReadOnlyObject) -> list[Object]:
     """The owner's own children, and the orphans it might adopt."""
     return [*owned_by(informer, uid_of(owner)), *orphans_in(informer, namespace_of(owner))]
+
+
+def adopters(
+    child: ReadOnlyObject, owners: Informer, selector_of: Callable[[Object], LabelSelector]
+) -> list[ObjectKey]:
+    """The owners that might adopt the child; none where it has a controller."""
+    if controller_of(child) is not None:
+        return []
+    candidates = owners.list(namespace_of(child))
+    return [key_of(owner) for owner in candidates if selector_of(owner).matches(labels_of(child))]
 
 
 def _controller(obj: Object) -> Iterable[str]:

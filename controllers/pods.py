@@ -6,6 +6,7 @@ owns or counts pods. They read no clock: the moment to judge by is an argument.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +59,12 @@ def seconds_to_availability(pod: ReadOnlyObject, min_ready_seconds: int, now: da
         return None
     left = min_ready_seconds - (now - since).total_seconds()
     return left if left > 0 else None
+
+
+def seconds_to_next_availability(pods: Iterable[ReadOnlyObject], min_ready_seconds: int, now: datetime) -> float | None:
+    """When to look again because one of them will count as available; None where no time has to pass."""
+    waits = (seconds_to_availability(pod, min_ready_seconds, now) for pod in pods)
+    return min((wait for wait in waits if wait is not None), default=None)
 
 
 def is_terminal(pod: ReadOnlyObject) -> bool:

@@ -30,7 +30,6 @@ from kubeloop.apimachinery.meta import (
     generation_of,
     is_controlled_by,
     key_of,
-    labels_of,
     namespace_of,
 )
 from kubeloop.apimachinery.resource import DEPLOYMENTS, PODS, REPLICA_SETS
@@ -86,10 +85,7 @@ class DeploymentReconciler:
 
     def keys_for_orphan(self, replica_set: Object) -> Iterable[ObjectKey]:
         """The Deployments that might adopt a ReplicaSet without a controller."""
-        if controller_of(replica_set) is not None:
-            return []
-        deployments = self._deployments.list(namespace_of(replica_set))
-        return [key_of(d) for d in deployments if _selector(d).matches(labels_of(replica_set))]
+        return children.adopters(replica_set, self._deployments, _selector)
 
     def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:
         """A Recreate Deployment waits for its last pods to go; nothing else of a pod matters here."""

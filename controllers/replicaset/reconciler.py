@@ -18,8 +18,9 @@ from controllers.pod_control import PodControl, pod_from_template
 from controllers.refusals import is_namespace_terminating
 from controllers.replicaset import status, victims
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
+from controllers.status_writes import StatusWrites
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound
+from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import (
     Object,
     ObjectKey,
@@ -83,6 +84,7 @@ class ReplicaSetReconciler:
         self._owners, self._pods = owners, pod_informer
         self._expectations, self._control = expectations, control
         self._own_writes = OwnWrites()
+        self._statuses = StatusWrites(api, kind.resource, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         owner = self._owners.get(key)
@@ -100,10 +102,7 @@ class ReplicaSetReconciler:
 
     def keys_for_orphan(self, pod: Object) -> Iterable[ObjectKey]:
         """The owners that might adopt a pod without a controller."""
-        if controller_of(pod) is not None:
-            return []
-        owners = self._owners.list(namespace_of(pod))
-        return [key_of(owner) for owner in owners if self._kind.selector_of(owner).matches(labels_of(pod))]
+        return children.adopters(pod, self._owners, self._kind.selector_of)
 
     async def _claim(self, owner: Object) -> tuple[list[Object], list[Object]]:
         """The active pods, adopted and released as need be, and those on their way out."""
@@ -172,32 +171,11 @@ class ReplicaSetReconciler:
         counted = terminating if self._kind.counts_terminating else None
         new_status = status.compute(owner, active, counted, failure, now)
         if status.differs(owner, new_status):
-            await self._write_status(owner, new_status)
+            await self._statuses.write(owner, new_status)
         if failure is not None:
             raise failure
         wait = status.seconds_to_next_availability(owner, new_status, active, now)
         return DONE if wait is None else RequeueAfter(wait)
-
-    async def _write_status(self, owner: Object, new_status: Object) -> None:
-        """One more try on the newest version: nobody else writes this status, so a conflict is about something else.
-
-        observedGeneration stays that of the spec that was acted on.
-        """
-        try:
-            await self._put_status(owner, new_status)
-        except Conflict:
-            fresh = await self._api.get(self._kind.resource, name_of(owner), namespace_of(owner))
-            if uid_of(fresh) != uid_of(owner):
-                raise
-            self._own_writes.wrote(owner, await self._put_status(fresh, new_status))
-        except NotFound:
-            return  # deleted meanwhile
-
-    async def _put_status(self, owner: Object, new_status: Object) -> Object:
-        changed = {**owner, "status": new_status}
-        written = await self._api.update(self._kind.resource, changed, subresource="status")
-        self._own_writes.wrote(owner, written)
-        return written
 
 
 def _wanted(owner: ReadOnlyObject) -> int:

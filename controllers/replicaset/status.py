@@ -60,8 +60,8 @@ def seconds_to_next_availability(
     min_ready_seconds = owner["spec"].get("minReadySeconds") or 0
     if min_ready_seconds <= 0 or status["readyReplicas"] == status["availableReplicas"]:
         return None
-    waits = (pods.seconds_to_availability(pod, min_ready_seconds, now) for pod in active)
-    return min((wait for wait in waits if wait is not None), default=float(min_ready_seconds))
+    wait = pods.seconds_to_next_availability(active, min_ready_seconds, now)
+    return float(min_ready_seconds) if wait is None else wait
 
 
 def _conditions(owner: ReadOnlyObject, active: int, failure: Exception | None, now: datetime) -> list[Object]:
