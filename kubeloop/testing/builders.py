@@ -123,6 +123,18 @@ def a_replica_set(name: str) -> WorkloadBuilder:
     return WorkloadBuilder(apiVersion="apps/v1", kind="ReplicaSet", metadata=_named(name), spec=_workload_spec(name))
 
 
+def a_job(name: str) -> WorkloadBuilder:
+    """One pod of `web:1` that is not started again."""
+    template = {"spec": {**_pod_spec(), "restartPolicy": "Never"}}
+    return WorkloadBuilder(apiVersion="batch/v1", kind="Job", metadata=_named(name), spec={"template": template})
+
+
+def a_cron_job(name: str, schedule: str) -> Builder:
+    """Makes Jobs like `a_job`."""
+    spec = {"schedule": schedule, "jobTemplate": {"spec": a_job(name)["spec"]}}
+    return Builder(apiVersion="batch/v1", kind="CronJob", metadata=_named(name), spec=spec)
+
+
 def a_service(name: str, port: int = 80) -> Builder:
     """Selects app=<name>."""
     spec = {"selector": {"app": name}, "ports": [{"port": port}]}
