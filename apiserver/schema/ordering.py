@@ -13,7 +13,11 @@ from apiserver.schema.nodes import TypeNode
 
 Order = Callable[[Any], Any]
 
-_LAST = 1_000_000  # the rank of a key the type does not know
+class _Ranks(dict[str, int]):
+    """The places of a struct's fields; keys it does not know come last."""
+
+    def __missing__(self, key: str) -> int:
+        return len(self)
 
 
 class Orderings:
@@ -47,7 +51,7 @@ class _StructOrder:
 
     def __init__(self, node: TypeNode, orderings: Orderings) -> None:
         self._node, self._orderings = node, orderings
-        self._ranks: dict[str, int] = {}
+        self._ranks = _Ranks()
         self._inner: dict[str, Order] = {}
         self._rank: Callable[[str], int] | None = None
 
@@ -64,8 +68,7 @@ class _StructOrder:
             self._ranks[name] = rank
             if (order := self._orderings.of(node)) is not None:
                 self._inner[name] = order
-        ranks = self._ranks
-        return lambda key: ranks.get(key, _LAST)
+        return self._ranks.__getitem__
 
 
 def _map_order(values: Order | None) -> Order:

@@ -40,10 +40,6 @@ _METADATA_ORDER = (
 _METADATA_RANKS = {field: rank for rank, field in enumerate(_METADATA_ORDER)}
 
 
-def _metadata_rank(field: str) -> int:
-    return _METADATA_RANKS.get(field, len(_METADATA_RANKS))
-
-
 class Key(NamedTuple):
     """Names one stored object. `resource` is the storage resource ("pods", "deployments.apps")."""
 
@@ -98,10 +94,11 @@ def encode_body(obj: Mapping[str, Any]) -> bytes:
     """The JSON text that follows `"metadata":{`, without resourceVersion: metadata, then the other fields.
 
     metadata must hold at least one field besides resourceVersion (each object has a name). It is written in Go order,
-    so nothing but names stands before its uid, which is 36 characters long and never the last field.
+    so nothing but names stands before its uid, which is 36 characters long and never the last field; a field that
+    ObjectMeta does not have is a KeyError, as no decoder lets one through.
     """
     sent = obj["metadata"]
-    metadata = {k: sent[k] for k in sorted(sent, key=_metadata_rank) if k != "resourceVersion"}
+    metadata = {k: sent[k] for k in sorted(sent, key=_METADATA_RANKS.__getitem__) if k != "resourceVersion"}
     rest = {k: v for k, v in obj.items() if k != "metadata"}
     body = orjson.dumps(metadata)[1:]
     return body + b"," + orjson.dumps(rest)[1:] if rest else body + b"}"
