@@ -20,4 +20,3 @@ def test_a_watch_that_begins_after_the_close_ends_at_once():
 
     with pytest.raises(TooSlow):
         asyncio.run(watcher.next_batch())
-
