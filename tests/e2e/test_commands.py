@@ -36,7 +36,7 @@ def test_up_shows_progress_and_a_panel_and_stops_on_ctrl_c(tmp_path: Path) -> No
     """In the foreground: steps, then the panel; Ctrl-C ends it with 0 and the processes in reverse order."""
     port, data_dir, kubeconfig = free_port(), tmp_path / "data", tmp_path / "kubeconfig"
     flags = (f"--port={port}", f"--data-dir={data_dir}", f"--kubeconfig={kubeconfig}", "--nodes=1")
-    with running(*KUBELOOP, "up", *flags, environment={"COLUMNS": "200"}) as process:
+    with running(*KUBELOOP, "up", *flags, environment={"COLUMNS": "200"}, output=subprocess.PIPE) as process:
         assert process.stdout is not None
         lines = []
         while "stop" not in (line := process.stdout.readline()):

@@ -158,13 +158,13 @@ def api_server_alone(*flags: str) -> Iterator[str]:
 
 @contextmanager
 def running(
-    *command: str, environment: Mapping[str, str] | None = None, cwd: Path = ROOT
+    *command: str, environment: Mapping[str, str] | None = None, cwd: Path = ROOT, output: int = subprocess.DEVNULL
 ) -> Iterator[subprocess.Popen[str]]:
-    """One process, which is asked to stop at the end."""
+    """One process, which is asked to stop at the end. Who wants a PIPE as `output` must read it: a full one blocks it."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=cwd,
@@ -175,7 +175,7 @@ def running(
     finally:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=20)  # also closes the pipe
 
 
 def is_ready(server: str) -> bool:
