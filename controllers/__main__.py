@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from controllers import catalog
@@ -36,6 +37,11 @@ def _parser() -> argparse.ArgumentParser:
         help=f"the loops to run: names, '*' for all, '-name' for all but that one. All: {names}",
     )
     parser.add_argument("--root-ca-file", default="", help="the CA bundle that pods are given, as a PEM file")
+    parser.add_argument(
+        "--default-storage-class",
+        action="store_true",
+        help="give a cluster without a default storage class one, `standard`, whose volumes are simulated",
+    )
     return parser
 
 
@@ -47,7 +53,10 @@ def _component(loops: list[Loop]) -> str:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    return Settings(root_ca=Path(arguments.root_ca_file).read_text()) if arguments.root_ca_file else Settings()
+    settings = Settings(default_storage_class=arguments.default_storage_class)
+    if arguments.root_ca_file:
+        settings = replace(settings, root_ca=Path(arguments.root_ca_file).read_text())
+    return settings
 
 
 if __name__ == "__main__":

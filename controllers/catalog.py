@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from controllers import (
+    cluster_role_aggregation,
     cron_job,
+    daemon_set,
     deployment,
     disruption,
     endpoints,
@@ -28,6 +30,7 @@ from controllers import (
     stateful_set,
     taint_eviction,
     ttl_after_finished,
+    volumes,
 )
 from kubeloop.runtime.manager import Manager
 
@@ -37,6 +40,7 @@ class Settings:
     """What the process was told and some loops need; read once, at the start."""
 
     root_ca: str = root_ca_publisher.PLACEHOLDER
+    default_storage_class: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("job-controller", "job", job.add_to),
     Loop("cronjob-controller", "cronjob", cron_job.add_to),
     Loop("ttl-after-finished-controller", "ttl-after-finished", ttl_after_finished.add_to),
+    Loop("daemonset-controller", "daemonset", daemon_set.add_to),
     Loop("statefulset-controller", "statefulset", stateful_set.add_to),
     Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
@@ -69,6 +74,13 @@ LOOPS: tuple[Loop, ...] = (
     Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),
     Loop("ttl-controller", "ttl", node_ttl.add_to),
     Loop("pod-garbage-collector-controller", "podgc", pod_gc.add_to),
+    Loop("persistentvolume-binder-controller", "persistentvolume-binder", volumes.add_binder),
+    Loop("persistentvolume-expander-controller", "persistentvolume-expander", volumes.add_expander),
+    Loop("persistentvolumeclaim-protection-controller", "pvc-protection", volumes.add_claim_protection),
+    Loop("persistentvolume-protection-controller", "pv-protection", volumes.add_volume_protection),
+    Loop("ephemeral-volume-controller", "ephemeral-volume", volumes.add_ephemeral),
+    Loop("hostpath-sim-provisioner", "hostpath-sim", volumes.add_provisioner, ("default_storage_class",)),
+    Loop("clusterrole-aggregation-controller", "clusterrole-aggregation", cluster_role_aggregation.add_to),
     Loop("disruption-controller", "disruption", disruption.add_to),
     Loop("resourcequota-controller", "resourcequota", resource_quota.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),
