@@ -160,7 +160,7 @@ def api_server_alone(*flags: str) -> Iterator[str]:
 def running(
     *command: str, environment: Mapping[str, str] | None = None, cwd: Path = ROOT, output: int = subprocess.DEVNULL
 ) -> Iterator[subprocess.Popen[str]]:
-    """One process, which is asked to stop at the end. A PIPE as `output` must be read: a full one blocks the process."""
+    """One process, which is asked to stop at the end. A PIPE as `output` must be read: a full one blocks."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
