@@ -7,20 +7,41 @@ without kind and apiVersion; a schema speaks of whole objects in its own version
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from apiserver.registry.scale_fields import PathScale, value_at
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
+from apiserver.schema.json_schema import RULES, all_within
+from apiserver.schema.old_values import UNKNOWN
 from kubeloop.apimachinery import validation
 from kubeloop.apimachinery.errors import MethodNotAllowed
-from kubeloop.apimachinery.field import FieldError, go_quote, invalid
+from kubeloop.apimachinery.field import (
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    TYPE_INVALID,
+    FieldError,
+    go_quote,
+    invalid,
+)
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import STANDARD_FINALIZERS
 from kubeloop.apimachinery.resource import Resource
 
+if TYPE_CHECKING:
+    from apiserver.registry.custom.rules import RuleTree
+
 View = Callable[[Object], Object]
 
+# Errors that make it pointless to evaluate rules.
+_BLOCKING = frozenset({NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID})
+_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
 _MAX_INT32 = 2**31 - 1
 _PREFER = "prefer a domain-qualified finalizer name"
 _CONFLICTS = "to avoid accidental conflicts with other finalizer writers"
@@ -73,15 +94,18 @@ class CustomStrategy(Strategy):
 
     def validate(self, obj: Object) -> Sequence[FieldError]:
         whole = self._whole(obj)
-        return [*self._type.errors(whole), *self._scale_spec_errors(obj), *self._scale_status_errors(obj)]
+        errors = [*self._type.errors(whole), *self._scale_spec_errors(obj), *self._scale_status_errors(obj)]
+        return errors + self._rule_errors(whole, None, errors)
 
     def validate_update(self, new: Object, old: Object) -> Sequence[FieldError]:
         whole, whole_old = self._whole(new), self._whole(self._view(old))
-        return [*self._type.errors(whole, whole_old), *self._scale_spec_errors(new), *self._scale_status_errors(new)]
+        errors = [*self._type.errors(whole, whole_old), *self._scale_spec_errors(new), *self._scale_status_errors(new)]
+        return errors + self._rule_errors(whole, whole_old, errors)
 
     def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
         whole, whole_old = self._whole(new), self._whole(self._view(old))
-        return [*self._type.status_errors(whole, whole_old), *self._scale_status_errors(new)]
+        errors = [*self._type.status_errors(whole, whole_old), *self._scale_status_errors(new)]
+        return errors + self._rule_errors(whole, whole_old, errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return [text for name in obj["metadata"].get("finalizers") or () for text in _finalizer_warnings(name)]
@@ -98,6 +122,24 @@ class CustomStrategy(Strategy):
 
     def _whole(self, obj: Object) -> Object:
         return {"apiVersion": self._resource.api_version, "kind": self._resource.kind, **obj}
+
+    @cached_property
+    def _rules(self) -> RuleTree | None:
+        """Rules in CEL, compiled when first needed: servers of definitions without any never load CEL."""
+        if not any(part.get(RULES) for part in all_within(self._type.schema)):
+            return None
+        from apiserver.registry.custom.rules import rule_tree
+
+        return rule_tree(self._type.schema, is_root=True)
+
+    def _rule_errors(self, whole: Object, old: Object | None, errors: Sequence[FieldError]) -> list[FieldError]:
+        if self._rules is None:
+            return []
+        if any(error.reason in _BLOCKING for error in errors):
+            return [invalid("<nil>", None, _NOT_CHECKED)]
+        from apiserver.registry.custom.rules import Before
+
+        return list(self._rules.errors(whole, Before(UNKNOWN if old is None else old)))
 
     def _scale_spec_errors(self, obj: Object) -> list[FieldError]:
         return _replicas_errors(obj, self._scale.spec_path) if self._scale else []

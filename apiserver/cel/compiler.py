@@ -1,0 +1,238 @@
+"""Checked syntax trees to Python functions: each node becomes one closure from bindings to a value.
+
+Errors are values' absence, as in CEL: `false && error` is false, and `[…].exists(x, …)` is true if one element makes it
+so, whatever others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apiserver.cel import comprehensions
+from apiserver.cel.checker import TYPE_NAMES, qualified_name
+from apiserver.cel.functions import Library
+from apiserver.cel.syntax import Call, Ident, ListNode, Literal, Macro, MapNode, Node, Select, Struct
+from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional, TypeValue, contains, equal
+
+Bindings = dict[str, Any]
+Evaluate = Callable[[Bindings], Any]
+
+STEPS = comprehensions.STEPS
+
+
+def compile_node(node: Node, functions: Library) -> Evaluate:
+    """The closure of a node that the checker has passed."""
+    return _Compiler(functions).compile(node)
+
+
+class _Compiler:
+    def __init__(self, functions: Library) -> None:
+        self._functions = functions
+
+    def compile(self, node: Node) -> Evaluate:
+        match node:
+            case Literal():
+                value = node.value
+                return lambda bindings: value
+            case Ident():
+                return _ident(node.name)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case ListNode():
+                return self._list(node)
+            case MapNode():
+                return self._map(node)
+            case Struct():
+                return self._struct(node)
+            case Macro():
+                arguments = [self.compile(argument) for argument in node.arguments]
+                return comprehensions.compiled(node.name, self.compile(node.range), node.variables, arguments)
+        raise AssertionError("every node is one of these")
+
+    def _select(self, node: Select) -> Evaluate:
+        name = qualified_name(node)
+        if name in TYPE_NAMES:
+            value = TypeValue(name)
+            return lambda bindings: value
+        operand, key = self.compile(node.operand), node.key
+        if node.is_test:
+            return lambda bindings: _has(operand(bindings), key)
+        if node.is_optional or node.operand.type.name == "optional_type":
+            return lambda bindings: _optional_at(operand(bindings), key)
+
+        def select(bindings: Bindings) -> Any:
+            value = operand(bindings)
+            if type(value) is dict:
+                try:
+                    return value[key]
+                except KeyError:
+                    raise EvaluationError(f"no such key: {key}") from None
+            return _at(value, key)
+
+        return select
+
+    def _call(self, node: Call) -> Evaluate:
+        arguments = [self.compile(argument) for argument in node.arguments]
+        if node.target is None and (special := _SPECIAL.get(node.function)) is not None:
+            return special(*arguments)
+        implementation = self._functions[node.function].implementation
+        if node.target is not None:
+            arguments = [self.compile(node.target), *arguments]
+        if len(arguments) == 1:
+            (only,) = arguments
+            return lambda bindings: implementation(only(bindings))
+        if len(arguments) == 2:
+            first, second = arguments
+            return lambda bindings: implementation(first(bindings), second(bindings))
+        return lambda bindings: implementation(*(argument(bindings) for argument in arguments))
+
+    def _list(self, node: ListNode) -> Evaluate:
+        elements, optional = [self.compile(element) for element in node.elements], node.optional
+        if not optional:
+            return lambda bindings: [element(bindings) for element in elements]
+
+        def made(bindings: Bindings) -> list[Any]:
+            found = []
+            for i, element in enumerate(elements):
+                value = element(bindings)
+                if i not in optional:
+                    found.append(value)
+                elif value.is_present:
+                    found.append(value.value)
+            return found
+
+        return made
+
+    def _map(self, node: MapNode) -> Evaluate:
+        entries = [(self.compile(key), self.compile(value)) for key, value in node.entries]
+        optional = node.optional
+
+        def made(bindings: Bindings) -> dict[Any, Any]:
+            found: dict[Any, Any] = {}
+            for i, (key, value) in enumerate(entries):
+                made_key, made_value = key(bindings), value(bindings)
+                if i in optional:
+                    if not made_value.is_present:
+                        continue
+                    made_value = made_value.value
+                if made_key in found:
+                    raise EvaluationError(f"Failed with repeated key: {made_key}")
+                found[made_key] = made_value
+            return found
+
+        return made
+
+    def _struct(self, node: Struct) -> Evaluate:
+        entries = [(key, self.compile(value)) for key, value in node.entries]
+        return lambda bindings: {key: value(bindings) for key, value in entries}
+
+
+def _ident(name: str) -> Evaluate:
+    type_value = TypeValue(name) if name in TYPE_NAMES else None
+
+    def ident(bindings: Bindings) -> Any:
+        try:
+            return bindings[name]
+        except KeyError:
+            if type_value is not None:
+                return type_value
+            raise EvaluationError(f"no such attribute(s): {name}") from None
+
+    return ident
+
+
+def _at(value: Any, key: Any) -> Any:
+    """Indexing, also into what only looks like a dict, and into optionals."""
+    if isinstance(value, Optional):
+        return _optional_at(value, key)
+    if isinstance(value, Mapping):
+        try:
+            return value[key]
+        except KeyError:
+            raise EvaluationError(f"no such key: {key}") from None
+        except TypeError:
+            raise NoSuchOverload from None
+    if isinstance(value, list):
+        if isinstance(key, bool) or not isinstance(key, int | float) or int(key) != key:
+            raise NoSuchOverload
+        if not 0 <= key < len(value):
+            raise EvaluationError(f"index out of bounds: {int(key)}")
+        return value[int(key)]
+    raise NoSuchOverload
+
+
+def _optional_at(value: Any, key: Any) -> Optional:
+    if isinstance(value, Optional):
+        if not value.is_present:
+            return NONE
+        value = value.value
+    if isinstance(value, Mapping):
+        return Optional(value[key]) if key in value else NONE
+    if isinstance(value, list):
+        return Optional(value[key]) if type(key) is int and 0 <= key < len(value) else NONE
+    raise NoSuchOverload
+
+
+def _has(value: Any, key: str) -> bool:
+    if isinstance(value, Optional):
+        return value.is_present and _has(value.value, key)
+    if isinstance(value, Mapping):
+        return key in value
+    raise NoSuchOverload
+
+
+def _connective(decisive: bool) -> Callable[[Evaluate, Evaluate], Evaluate]:
+    """&& and ||: the side that decides wins over an error of the other."""
+
+    def connect(left: Evaluate, right: Evaluate) -> Evaluate:
+        def connected(bindings: Bindings) -> bool:
+            problem: EvaluationError | None = None
+            try:
+                first = left(bindings)
+                if first is decisive:
+                    return decisive
+                if not isinstance(first, bool):
+                    problem = NoSuchOverload()
+            except EvaluationError as error:
+                problem = error
+            second = right(bindings)
+            if second is decisive:
+                return decisive
+            if problem is not None:
+                raise problem
+            if not isinstance(second, bool):
+                raise NoSuchOverload
+            return second
+
+        return connected
+
+    return connect
+
+
+def _choice(condition: Evaluate, yes: Evaluate, no: Evaluate) -> Evaluate:
+    def choose(bindings: Bindings) -> Any:
+        chosen = condition(bindings)
+        if not isinstance(chosen, bool):
+            raise NoSuchOverload
+        return yes(bindings) if chosen else no(bindings)
+
+    return choose
+
+
+def _two(combine: Callable[[Any, Any], Any]) -> Callable[[Evaluate, Evaluate], Evaluate]:
+    return lambda left, right: lambda bindings: combine(left(bindings), right(bindings))
+
+
+_SPECIAL: Mapping[str, Callable[..., Evaluate]] = {
+    "_&&_": _connective(False),
+    "_||_": _connective(True),
+    "_==_": _two(equal),
+    "_!=_": _two(lambda left, right: not equal(left, right)),
+    "_?_:_": _choice,
+    "@in": _two(lambda element, holder: contains(holder, element)),
+    "_[_]": _two(_at),
+    "_[?_]": _two(_optional_at),
+}

@@ -1,0 +1,138 @@
+"""Loops over lists and maps, and the macros on optionals, at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional
+
+Bindings = dict[str, Any]
+Evaluate = Callable[[Bindings], Any]
+
+STEPS = "@steps"  # among the bindings: how many turns are left
+_TOO_LONG = "operation cancelled: actual cost limit exceeded"
+
+
+def compiled(name: str, ranged: Evaluate, variables: Sequence[str], arguments: Sequence[Evaluate]) -> Evaluate:
+    """The closure of a macro."""
+    make = _MACROS[name]
+    loop = _Loop(ranged, variables)
+    return lambda bindings: make(loop, bindings, *arguments)
+
+
+class _Loop:
+    def __init__(self, ranged: Evaluate, variables: Sequence[str]) -> None:
+        self.ranged, self.variables = ranged, variables
+
+    def turns(self, bindings: Bindings) -> Iterator[tuple[Any, Any, Bindings]]:
+        """First and second variable of each turn, and the bindings with them."""
+        inner = dict(bindings)
+        steps = bindings[STEPS]
+        names = self.variables
+        for first, second in self._pairs(self.ranged(bindings)):
+            steps[0] -= 1
+            if steps[0] < 0:
+                raise EvaluationError(_TOO_LONG)
+            inner[names[0]] = first
+            if len(names) == 2:
+                inner[names[1]] = second
+            yield first, second, inner
+
+    def _pairs(self, value: Any) -> Iterator[tuple[Any, Any]]:
+        if isinstance(value, list):
+            return iter(enumerate(value)) if len(self.variables) == 2 else ((element, None) for element in value)
+        if isinstance(value, Mapping):
+            return iter(value.items())
+        raise NoSuchOverload
+
+
+def _holds(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise NoSuchOverload
+    return value
+
+
+def _quantified(decisive: bool) -> Callable[..., bool]:
+    """all (false decides) and exists (true does); an error counts only where nothing decides."""
+
+    def quantify(loop: _Loop, bindings: Bindings, predicate: Evaluate) -> bool:
+        problem: EvaluationError | None = None
+        for _, _, inner in loop.turns(bindings):
+            try:
+                if _holds(predicate(inner)) is decisive:
+                    return decisive
+            except EvaluationError as error:
+                if str(error) == _TOO_LONG:
+                    raise
+                problem = problem or error
+        if problem is not None:
+            raise problem
+        return not decisive
+
+    return quantify
+
+
+def _exists_one(loop: _Loop, bindings: Bindings, predicate: Evaluate) -> bool:
+    return sum(_holds(predicate(inner)) for _, _, inner in loop.turns(bindings)) == 1
+
+
+def _filter(loop: _Loop, bindings: Bindings, predicate: Evaluate) -> list[Any]:
+    return [first for first, _, inner in loop.turns(bindings) if _holds(predicate(inner))]
+
+
+def _chosen(loop: _Loop, bindings: Bindings, arguments: tuple[Evaluate, ...]) -> Iterator[tuple[Any, Any]]:
+    """First variable and result of each turn, of those the filter lets through where there is one."""
+    *filters, transform = arguments
+    for first, _, inner in loop.turns(bindings):
+        if all(_holds(predicate(inner)) for predicate in filters):
+            yield first, transform(inner)
+
+
+def _map(loop: _Loop, bindings: Bindings, *arguments: Evaluate) -> list[Any]:
+    return [result for _, result in _chosen(loop, bindings, arguments)]
+
+
+def _transform_map(loop: _Loop, bindings: Bindings, *arguments: Evaluate) -> dict[Any, Any]:
+    return dict(_chosen(loop, bindings, arguments))
+
+
+def _transform_entries(loop: _Loop, bindings: Bindings, *arguments: Evaluate) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for _, entry in _chosen(loop, bindings, arguments):
+        for key, value in entry.items():
+            if key in found:
+                raise EvaluationError(f"insert failed: key {key} already exists")
+            found[key] = value
+    return found
+
+
+def _bind(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
+    return body({**bindings, loop.variables[0]: loop.ranged(bindings)})
+
+
+def _opt_flat_map(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
+    value = loop.ranged(bindings)
+    if not isinstance(value, Optional):
+        raise NoSuchOverload
+    return body({**bindings, loop.variables[0]: value.value}) if value.is_present else NONE
+
+
+def _opt_map(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
+    return _opt_flat_map(loop, bindings, lambda inner: Optional(body(inner)))
+
+
+_MACROS: Mapping[str, Callable[..., Any]] = {
+    "all": _quantified(False),
+    "exists": _quantified(True),
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "filter": _filter,
+    "map": _map,
+    "transformList": _map,
+    "transformMap": _transform_map,
+    "transformMapEntry": _transform_entries,
+    "bind": _bind,
+    "optMap": _opt_map,
+    "optFlatMap": _opt_flat_map,
+}

@@ -1,0 +1,99 @@
+"""CEL's text as tokens. Literals are read here: numbers, texts with their escapes, bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.cel.syntax import CompileError, Problem
+from apiserver.cel.values import UInt
+
+_TOKEN = re.compile(
+    r"""(?P<space>[\s]+|//[^\n]*)
+    |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
+    |(?P<uint>0x[0-9a-fA-F]+[uU]|\d+[uU])
+    |(?P<int>0x[0-9a-fA-F]+|\d+)
+    |(?P<text>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+    |(?P<ident>[_a-zA-Z][_a-zA-Z0-9]*)
+    |(?P<quoted>`[a-zA-Z0-9_.\-/ ]+`)
+    |(?P<operator>==|!=|<=|>=|&&|\|\||[-+*/%!<>?:.,()\[\]{}])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_RAW_TEXT = re.compile(
+    r"""(?:[rR][bB]?|[bB][rR])(?:\"\"\".*?\"\"\"|'''.*?'''|"[^"\n]*"|'[^'\n]*')""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|X[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
+_SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+END = "<EOF>"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind`: ident, quoted, operator, end, or literal, whose value is `value`."""
+
+    kind: str
+    text: str
+    position: int
+    value: Any = None
+
+
+def tokens(source: str) -> list[Token]:
+    """All tokens, the last of kind `end`. Raises CompileError."""
+    return list(_tokens(source))
+
+
+def _tokens(source: str) -> Iterator[Token]:
+    position = 0
+    while position < len(source):
+        match = _RAW_TEXT.match(source, position)
+        kind = "text" if match else ""
+        if match is None:
+            match = _TOKEN.match(source, position)
+            if match is None:
+                message = f"Syntax error: token recognition error at: '{source[position]}'"
+                raise CompileError(source, [Problem(position, message)])
+            kind = match.lastgroup or ""
+        text = match[0]
+        if kind in ("ident", "operator", "quoted"):
+            yield Token(kind, text.strip("`") if kind == "quoted" else text, position)
+        elif kind != "space":
+            yield Token("literal", text, position, _value(source, position, kind, text))
+        position = match.end()
+    yield Token("end", END, len(source))
+
+
+def _value(source: str, position: int, kind: str, text: str) -> Any:
+    match kind:
+        case "float":
+            return float(text)
+        case "int":
+            return int(text, 0) if text.startswith("0x") else int(text)
+        case "uint":
+            return UInt(int(text[:-1], 16 if text.startswith("0x") else 10))
+        case _:
+            return _text(source, position, text)
+
+
+def _text(source: str, position: int, text: str) -> str | bytes:
+    prefix = text[: re.search("[\"']", text).start()].lower()  # type: ignore[union-attr]
+    body = text[len(prefix) :]
+    width = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+    body = body[width:-width]
+    if "r" not in prefix:
+        body = _ESCAPE.sub(lambda match: _unescaped(source, position, match[1], "b" in prefix), body)
+    return body.encode("latin-1" if "\\x" in text and "r" not in prefix else "utf-8") if "b" in prefix else body
+
+
+def _unescaped(source: str, position: int, escape: str, is_bytes: bool) -> str:
+    if escape in _SIMPLE:
+        return _SIMPLE[escape]
+    if escape in "\\\"'`?":
+        return escape
+    if len(escape) > 1:
+        return chr(int(escape[1:], 16)) if escape[0] in "xXuU" else chr(int(escape, 8))
+    what = "bytes" if is_bytes else "string"
+    raise CompileError(source, [Problem(position, f"Syntax error: invalid {what} literal: unable to unescape string")])

@@ -1,0 +1,267 @@
+"""CEL's grammar: text to syntax tree, macros recognised on the way.
+
+Messages of syntax errors are those of cel-go's ANTLR parser for the mistakes people make: something missing at the
+end, something left over, a bracket that is not closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from apiserver.cel import macros
+from apiserver.cel.lexer import END, Token, tokens
+from apiserver.cel.syntax import Call, CompileError, Ident, ListNode, Literal, MapNode, Node, Problem, Select, Struct
+
+_BINARY: tuple[tuple[str, ...], ...] = (
+    ("||",),
+    ("&&",),
+    ("==", "!=", "<", "<=", ">", ">=", "in"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+RESERVED = frozenset(
+    (
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    )
+)
+_STARTS = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
+_MAX_DEPTH = 100
+
+
+def parse(source: str) -> Node:
+    """The tree of an expression. Raises CompileError."""
+    return _Parser(source).whole()
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._tokens = tokens(source)
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Node:
+        node = self._expression()
+        if self._peek().kind != "end":
+            token = self._peek()
+            is_alone = self._tokens[self._next + 1].kind == "end"
+            self._fail(token, f"{'extraneous' if is_alone else 'mismatched'} input '{token.text}' expecting {END}")
+        return node
+
+    # -- operators, from the loosest ------------------------------------------------------------------------------
+
+    def _expression(self) -> Node:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise CompileError(
+                self._source, [Problem(self._peek().position, "expression recursion limit exceeded: 250")]
+            )
+        condition = self._binary(0)
+        if (question := self._accept("?")) is not None:
+            yes = self._binary(0)
+            self._expect(":")
+            condition = Call(question.position, "_?_:_", None, [condition, yes, self._expression()])
+        self._depth -= 1
+        return condition
+
+    def _binary(self, level: int) -> Node:
+        if level == len(_BINARY):
+            return self._unary()
+        left = self._binary(level + 1)
+        while (token := self._accept(*_BINARY[level])) is not None:
+            name = "@in" if token.text == "in" else f"_{token.text}_"
+            left = Call(token.position, name, None, [left, self._binary(level + 1)])
+        return left
+
+    def _unary(self) -> Node:
+        if (token := self._accept("!")) is not None:
+            return Call(token.position, "!_", None, [self._unary()])
+        if (token := self._accept("-")) is not None:
+            following = self._peek()
+            if following.kind == "literal" and type(following.value) in (int, float):
+                self._next += 1
+                return self._member(Literal(token.position, -following.value))
+            return Call(token.position, "-_", None, [self._unary()])
+        return self._member(self._primary())
+
+    # -- members --------------------------------------------------------------------------------------------------
+
+    def _member(self, node: Node) -> Node:
+        while (token := self._accept(".", "[")) is not None:
+            node = self._after_dot(node, token) if token.text == "." else self._index(node, token)
+        return node
+
+    def _after_dot(self, node: Node, dot: Token) -> Node:
+        is_optional = self._accept("?") is not None
+        name = self._peek()
+        if name.kind not in ("ident", "quoted") or (name.kind == "ident" and name.text == "in"):
+            if name.kind == "end":
+                self._fail(name, "no viable alternative at input '.'")
+            self._fail(name, f"no viable alternative at input '.{name.text}'")
+        self._next += 1
+        if not is_optional and (opening := self._accept("(")) is not None:
+            return self._call(opening.position, name.text, node, self._arguments(")"))
+        return Select(dot.position, node, name.text, is_optional=is_optional)
+
+    def _index(self, node: Node, bracket: Token) -> Node:
+        name = "_[?_]" if self._accept("?") is not None else "_[_]"
+        index = self._expression()
+        self._expect("]")
+        return Call(bracket.position, name, None, [node, index])
+
+    def _call(self, position: int, name: str, target: Node | None, arguments: Sequence[Node]) -> Node:
+        try:
+            return macros.expanded(position, name, target, arguments) or Call(position, name, target, arguments)
+        except macros.MacroError as error:
+            raise CompileError(self._source, [Problem(error.position, str(error))]) from error
+
+    # -- primaries ------------------------------------------------------------------------------------------------
+
+    def _primary(self) -> Node:
+        token = self._peek()
+        self._next += 1
+        if token.kind == "literal":
+            return self._literal(token)
+        if token.kind == "ident" or token.text == ".":
+            return self._named(token)
+        match token.text:
+            case "(":
+                node = self._expression()
+                self._expect(")")
+                return node
+            case "[":
+                return self._list(token)
+            case "{":
+                return self._map(token)
+        kind = "mismatched" if token.kind == "end" else "extraneous"
+        return self._fail(token, f"{kind} input '{token.text}' expecting {_STARTS}")
+
+    def _literal(self, token: Token) -> Node:
+        value = token.value
+        if isinstance(value, int) and value > 2**63 - 1 and type(value) is int:
+            self._fail(token, f"invalid int literal: {token.text}")
+        return Literal(token.position, value)
+
+    def _named(self, token: Token) -> Node:
+        if token.text == ".":
+            token = self._peek()
+            if token.kind != "ident":
+                self._fail(token, "no viable alternative at input '.'")
+            self._next += 1
+        constants = {"true": True, "false": False, "null": None}
+        if token.text in constants:
+            return Literal(token.position, constants[token.text])
+        if token.text == "in":
+            self._fail(token, f"mismatched input 'in' expecting {_STARTS}")
+        if token.text in RESERVED:
+            raise CompileError(self._source, [Problem(token.position, f"reserved identifier: {token.text}")])
+        if (opening := self._accept("(")) is not None:
+            return self._call(opening.position, token.text, None, self._arguments(")"))
+        return self._struct_or_ident(token)
+
+    def _struct_or_ident(self, token: Token) -> Node:
+        """A name, or `Some.name{…}`, whose dots belong to the name of a type."""
+        end, name = self._next, token.text
+        while self._tokens[end].text == "." and self._tokens[end + 1].kind == "ident":
+            name += f".{self._tokens[end + 1].text}"
+            end += 2
+        if self._tokens[end].text == "{" and self._tokens[end].kind == "operator":
+            self._next = end + 1
+            return self._struct(token, name)
+        return Ident(token.position, token.text)
+
+    def _struct(self, token: Token, name: str) -> Node:
+        entries: list[tuple[str, Node]] = []
+        while self._accept("}") is None:
+            key = self._peek()
+            if key.kind not in ("ident", "quoted"):
+                self._fail(key, f"extraneous input '{key.text}' expecting {{'}}', ',', IDENTIFIER}}")
+            self._next += 1
+            self._expect(":")
+            entries.append((key.text, self._expression()))
+            if self._accept(",") is None:
+                self._expect("}")
+                break
+        return Struct(token.position, name, entries)
+
+    def _list(self, token: Token) -> Node:
+        elements: list[Node] = []
+        optional = set()
+        while self._accept("]") is None:
+            if self._accept("?") is not None:
+                optional.add(len(elements))
+            elements.append(self._expression())
+            if self._accept(",") is None:
+                self._expect("]")
+                break
+        return ListNode(token.position, elements, frozenset(optional))
+
+    def _map(self, token: Token) -> Node:
+        entries: list[tuple[Node, Node]] = []
+        optional = set()
+        while self._accept("}") is None:
+            if self._accept("?") is not None:
+                optional.add(len(entries))
+            key = self._expression()
+            self._expect(":")
+            entries.append((key, self._expression()))
+            if self._accept(",") is None:
+                self._expect("}")
+                break
+        return MapNode(token.position, entries, frozenset(optional))
+
+    def _arguments(self, closing: str) -> list[Node]:
+        found: list[Node] = []
+        if self._accept(closing) is not None:
+            return found
+        while True:
+            found.append(self._expression())
+            if self._accept(",") is None:
+                self._expect(closing)
+                return found
+
+    # -- tokens ---------------------------------------------------------------------------------------------------
+
+    def _peek(self) -> Token:
+        return self._tokens[self._next]
+
+    def _accept(self, *texts: str) -> Token | None:
+        token = self._tokens[self._next]
+        if token.text in texts and (token.kind == "operator" or token.text == "in"):
+            self._next += 1
+            return token
+        return None
+
+    def _expect(self, text: str) -> Token:
+        token = self._accept(text)
+        if token is None:
+            found = self._peek()
+            what = (
+                f"missing '{text}' at '{found.text}'"
+                if found.kind == "end"
+                else (f"mismatched input '{found.text}' expecting '{text}'")
+            )
+            self._fail(found, what)
+        return token
+
+    def _fail(self, token: Token, message: str) -> NoReturn:
+        raise CompileError(self._source, [Problem(token.position, f"Syntax error: {message}")])

@@ -1,0 +1,107 @@
+"""The syntax tree of CEL: what the parser makes, the checker annotates and the compiler turns into functions.
+
+Comprehensions stay what they were written as (`Macro`) instead of becoming folds: shorter to check, quicker to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver.cel.types import DYN, Type
+
+
+@dataclass(slots=True)
+class Node:
+    """`position` is an offset into the text; `type` is the checker's finding."""
+
+    position: int
+    type: Type = field(default=DYN, init=False)
+
+
+@dataclass(slots=True)
+class Literal(Node):
+    value: Any
+
+
+@dataclass(slots=True)
+class Ident(Node):
+    name: str
+
+
+@dataclass(slots=True)
+class Select(Node):
+    """`operand.name`, `operand.?name`, or within has(); `key` is the name as the value has it, without escapes."""
+
+    operand: Node
+    name: str
+    is_test: bool = False
+    is_optional: bool = False
+    key: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.key = self.name
+
+
+@dataclass(slots=True)
+class Call(Node):
+    """A function, method (with `target`) or operator (`_+_`, `_[_]`, `_[?_]`, `!_`, `_?_:_` …)."""
+
+    function: str
+    target: Node | None
+    arguments: Sequence[Node]
+
+
+@dataclass(slots=True)
+class ListNode(Node):
+    """`optional` are the places of elements written `?element`."""
+
+    elements: Sequence[Node]
+    optional: frozenset[int]
+
+
+@dataclass(slots=True)
+class MapNode(Node):
+    entries: Sequence[tuple[Node, Node]]
+    optional: frozenset[int]
+
+
+@dataclass(slots=True)
+class Struct(Node):
+    """`Name{field: value}`."""
+
+    name: str
+    entries: Sequence[tuple[str, Node]]
+
+
+@dataclass(slots=True)
+class Macro(Node):
+    """`range.name(variables…, arguments…)`, and cel.bind, optMap, optFlatMap."""
+
+    name: str
+    range: Node
+    variables: Sequence[str]
+    arguments: Sequence[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with an expression, and where."""
+
+    position: int
+    message: str
+
+
+class CompileError(ValueError):
+    """The expression is no good; the text lists all problems as cel-go does."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(_shown(source, problem) for problem in problems))
+
+
+def _shown(source: str, problem: Problem) -> str:
+    before = source[: problem.position]
+    line, column = before.count("\n") + 1, problem.position - (before.rfind("\n") + 1)
+    text = source.split("\n")[line - 1]
+    return f"ERROR: <input>:{line}:{column + 1}: {problem.message}\n | {text}\n | {'.' * column}^"
