@@ -102,12 +102,18 @@ def _parsed(body: Body) -> Any:
 def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation: str) -> Callable[[Object], Object]:
     kind, name = call.target.kind, call.target.name
 
+    # Often most of an object: a patch that does not name them is spared the sight of them.
+    is_about_entries = b"managedFields" in call.body.raw
+
     def change(old: Object) -> Object:
-        patched = apply(_as_shown(kind, old))
+        entries = None if is_about_entries else old["metadata"].get("managedFields")
+        patched = apply(_as_shown(kind, old if entries is None else _without_entries(old)))
         try:
             new = call.decoder.decode(kind, patched, field_validation, call.warnings)
         except DecodeError as error:
             raise _refused(shown_patch, patched, error) from error
+        if entries is not None:
+            new["metadata"]["managedFields"] = entries
         match_name(new, name, call.target.namespace)
         return new
 
@@ -125,6 +131,11 @@ def _scale_change(call: Call, apply: Apply, shown_patch: str) -> Callable[[Objec
         return new
 
     return change
+
+
+def _without_entries(obj: Object) -> Object:
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {**obj, "metadata": metadata}
 
 
 def _as_shown(kind: Kind, old: Object) -> Object:

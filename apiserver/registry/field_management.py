@@ -81,9 +81,9 @@ class FieldManagement:
 
     def _track(self, old: Object, new: Object, managed: Managed, manager: str, subresource: str) -> None:
         writer = self._writer(manager, UPDATE, subresource)
-        old, shown = (self._versions.shown(obj) for obj in (old, new))
+        before, after = self._versions.shown(old), self._versions.shown(new)
         try:
-            managed = track(old, shown, managed, writer, self._versions)
+            managed = track(before, after, managed, writer, self._versions)
         except Unnamed:  # of items without their keys nobody can be said to own anything
             return
         if managed:

@@ -173,7 +173,11 @@ class ResourceStore:
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
         self._check_uid(obj["metadata"], old["metadata"]["uid"])
-        return deep_copy(obj)
+        entries = obj["metadata"].pop("managedFields", None)
+        new: Object = deep_copy(obj)
+        if entries is not None:  # often most of an object, and never edited
+            obj["metadata"]["managedFields"] = new["metadata"]["managedFields"] = entries
+        return new
 
     def _check_uid(self, metadata: Object, found: str) -> None:
         if metadata.get("uid", found) != found:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from apiserver.patch.server_side_apply.comparison import Comparison, compare
 from apiserver.patch.server_side_apply.conflicts import ApplyConflict
 from apiserver.patch.server_side_apply.field_sets import (
@@ -19,11 +17,11 @@ from apiserver.patch.server_side_apply.ownership import stated, with_named_field
 from apiserver.patch.server_side_apply.removal import without
 from apiserver.patch.server_side_apply.shapes import Shape
 from apiserver.patch.server_side_apply.tracking import (
-    STRIPPED,
     Object,
     Versions,
     Writer,
     owners_of_changes,
+    stripped,
     yielded,
 )
 
@@ -55,9 +53,9 @@ def _settled(managed: Managed, writer: Writer, changed: bool) -> Managed:
     entry = managed.pop(writer.identity, None)
     if entry is None:
         return managed
-    fields = ordered(difference(entry.fields, STRIPPED))
+    fields = ordered(stripped(entry.fields))
     if fields:
-        managed[writer.identity] = replace(entry, fields=fields, time=writer.time if changed else entry.time)
+        managed[writer.identity] = Entry(entry.api_version, fields, writer.time if changed else entry.time)
     return managed
 
 

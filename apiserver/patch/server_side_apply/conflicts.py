@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from apiserver.patch.server_side_apply.field_sets import FieldSet, path_texts
 from apiserver.patch.server_side_apply.managers import UPDATE, Entry, Identity
@@ -23,7 +22,7 @@ class ApplyConflict(Exception):
 
     def with_fields(self, kept: Mapping[Identity, FieldSet]) -> ApplyConflict:
         """The same conflict, about these fields only."""
-        return ApplyConflict({who: replace(self.owners[who], fields=fields) for who, fields in kept.items() if fields})
+        return ApplyConflict({who: self.owners[who]._replace(fields=fields) for who, fields in kept.items() if fields})
 
     def refusal(self) -> Conflict:
         """The 409 with a cause for every field."""

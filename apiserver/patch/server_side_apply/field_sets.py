@@ -137,7 +137,7 @@ def in_order(fields: FieldSet) -> FieldSet:
     """The same set, its first steps in the order the API writes them."""
     if len(fields) < 2:
         return fields
-    is_list = any(step[:2] in _LIST_STEPS for step in fields)
+    is_list = next(iter(fields))[:2] in _LIST_STEPS  # steps beside each other are of one kind
     return {step: fields[step] for step in sorted(fields, key=order_of if is_list else None)}
 
 

@@ -7,7 +7,6 @@ subresource. Everything here works on whole lists of entries; `tracking` and `ap
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from apiserver.patch.server_side_apply.field_sets import FieldSet, UnreadableFields, read, union
@@ -37,8 +36,7 @@ def identity(manager: str, operation: str, api_version: str, subresource: str) -
     return Identity(manager or "unknown", operation, "" if operation == APPLY else api_version, subresource)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What one manager owns. `time` is "" where nothing that it wrote ever changed the object."""
 
     api_version: str
@@ -120,6 +118,8 @@ def _encoded(who: Identity, entry: Entry) -> dict[str, Any]:
 
 def capped(managed: Managed) -> Managed:
     """The same entries, the oldest of too many updaters merged into one a version."""
+    if len(managed) <= MAX_UPDATERS:
+        return managed
     updaters = [who for who in managed if who.operation == UPDATE]
     if len(updaters) <= MAX_UPDATERS:
         return managed
@@ -137,7 +137,7 @@ def capped(managed: Managed) -> Managed:
         older = managed[bucket] if bucket in managed else managed.pop(first)
         fields = union(entry.fields, older.fields)
         del managed[who]
-        managed[bucket] = replace(entry, fields=fields)
+        managed[bucket] = entry._replace(fields=fields)
         count -= 1
     return managed
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from apiserver.patch.server_side_apply.field_sets import MEMBER, SELF, FieldSet
 from apiserver.patch.server_side_apply.managers import Managed
 from apiserver.patch.server_side_apply.shapes import DEDUCED, LIST, SCALAR, Shape
@@ -17,7 +15,7 @@ def reconciled(managed: Managed, versions: Versions) -> Managed:
         shape = versions.shape(entry.api_version)
         if shape is not None:  # those of versions that are gone go too
             fields = _settled(entry.fields, shape)
-            result[who] = entry if fields is entry.fields else replace(entry, fields=fields)
+            result[who] = entry if fields is entry.fields else entry._replace(fields=fields)
     return result
 
 

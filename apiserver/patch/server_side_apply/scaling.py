@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from apiserver.patch.server_side_apply.field_sets import FieldSet, difference, holds_path, of_path
 from apiserver.patch.server_side_apply.managers import Entry, Identity, Managed
@@ -34,7 +33,7 @@ def to_parent(
         if not holds_path(entry.fields, path) or _taken(scale, who):
             result[who] = entry
         elif fields := difference(entry.fields, of_path(*path)):
-            result[who] = replace(entry, fields=fields)
+            result[who] = entry._replace(fields=fields)
     for who, entry in scale.items():
         if holds_path(entry.fields, _REPLICAS):
             before = parent.get(who)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from apiserver.patch.server_side_apply.comparison import Comparison, compare
 from apiserver.patch.server_side_apply.field_sets import (
     FieldSet,
     difference,
+    in_order,
     intersection,
     union,
 )
@@ -18,22 +18,26 @@ from apiserver.patch.server_side_apply.shapes import Shape
 Object = dict[str, Any]
 
 # Fields that are never owned: they are the server's, or say what the object is.
-_STRIPPED_METADATA = (
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-)
-STRIPPED: FieldSet = {
-    "f:apiVersion": {},
-    "f:kind": {},
-    "f:metadata": {".": {}, **{f"f:{name}": {} for name in _STRIPPED_METADATA}},
+_STRIPPED_METADATA: FieldSet = {
+    "f:name": {},
+    "f:namespace": {},
+    "f:creationTimestamp": {},
+    "f:selfLink": {},
+    "f:uid": {},
+    "f:clusterName": {},
+    "f:generation": {},
+    "f:managedFields": {},
+    "f:resourceVersion": {},
 }
+
+
+def stripped(fields: FieldSet) -> FieldSet:
+    """The set without the fields that are never owned."""
+    kept = {step: branch for step, branch in fields.items() if step not in ("f:apiVersion", "f:kind")}
+    if (in_metadata := kept.pop("f:metadata", None)) and (owned := difference(in_metadata, _STRIPPED_METADATA)):
+        kept["f:metadata"] = owned
+        return in_order(kept)
+    return kept
 
 
 class Versions(Protocol):
@@ -53,8 +57,7 @@ class Filter(Protocol):
     def fields(self, fields: FieldSet) -> FieldSet: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """Who writes, when, through which endpoint, in which version."""
 
     identity: Identity
@@ -70,8 +73,7 @@ def track(old: Object, new: Object, managed: Managed, writer: Writer, versions: 
     found = writer.filter.comparison(compare(shape, old, new))
     if managed:
         managed = yielded(managed, {writer.api_version: found}, old, new, writer, versions)
-    gained = writer.filter.fields(found.changed)
-    gained = difference(gained, STRIPPED)
+    gained = stripped(writer.filter.fields(found.changed))
     if not gained:
         return managed
     before = managed.get(writer.identity)
@@ -105,7 +107,7 @@ def yielded(
             if comparison:
                 fields = difference(difference(fields, comparison.changed), comparison.removed)
         if fields:
-            rest[who] = entry if fields == entry.fields else replace(entry, fields=fields)
+            rest[who] = entry if fields == entry.fields else entry._replace(fields=fields)
     return rest
 
 
@@ -139,5 +141,5 @@ def owners_of_changes(
         comparison = comparison_in(entry.api_version, found, old, new, writer, versions)
         fields = intersection(entry.fields, comparison.changed) if comparison else {}
         if fields:
-            owners[who] = replace(entry, fields=fields)
+            owners[who] = entry._replace(fields=fields)
     return owners
