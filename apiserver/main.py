@@ -15,12 +15,15 @@ from types import FrameType
 
 import uvicorn
 
-from apiserver.auth.authentication import TokenFile
-from apiserver.server import ALWAYS_ALLOW, RBAC, ApiServer
+from apiserver import flags
+from apiserver.auth.authentication import API_AUDIENCES, TokenFile
+from apiserver.auth.tokens.discovery import KEYS_PATH
+from apiserver.auth.tokens.keyring import FILE, Keyring
+from apiserver.auth.tokens.service_accounts import TokenSettings
+from apiserver.server import RBAC, ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
 from apiserver.storage.sqlite import SqliteStorage
-from kubeloop.arguments import Arguments
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
 
@@ -34,7 +37,7 @@ class UsageError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until told to stop. Returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options = flags.parser().parse_args(arguments)
     configure_logging(options.logging_format, options.v)
     exit_code = 0
     try:
@@ -44,10 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _storage(options),
             SystemClock(),
             random.Random(),  # seeded by the operating system
-            token_sources=[_token_file(path) for path in options.token_auth_file],
+            token_sources=[_token_file(path, _audiences(options)) for path in options.token_auth_file],
             allow_anonymous=options.anonymous_auth,
             authorization_mode=options.authorization_mode,
             insecure_kubectl_user="" if options.tls_cert_file else options.insecure_kubectl_user,
+            keyring=_keyring(options),
+            token_settings=_token_settings(options),
+            keys_uri=_keys_uri(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -63,37 +69,6 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """One reason is enough: tasks that write at the same time fail for the same one."""
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Arguments("apiserver", "The Kubernetes API over a revision log.")
-    add = parser.add_argument
-    add("--bind-address", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    add("--port", "--secure-port", type=int, default=8001, help="port to listen on (default %(default)s)")
-    add("--data-dir", type=Path, default=Path(".kubeloop"), help="where the state is kept (default %(default)s)")
-    add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
-    add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
-    add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
-    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=RBAC, help="(default %(default)s)")
-    add(
-        "--insecure-kubectl-user",
-        default="",
-        metavar="NAME",
-        help="over plain HTTP kubectl sends no credentials: take it for this member of system:masters",
-    )
-    add("--tls-cert-file", default="", metavar="FILE")
-    add("--tls-private-key-file", default="", metavar="FILE")
-    add("--logging-format", choices=["text", "json"], default="text")
-    add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
-    return parser
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
 
 
 def _check_address(options: argparse.Namespace) -> None:
@@ -131,11 +106,45 @@ def _storage(options: argparse.Namespace) -> Storage:
     return MemoryStorage() if options.storage == "memory" else SqliteStorage(options.data_dir)
 
 
-def _token_file(path: str) -> TokenFile:
+def _token_file(path: str, audiences: Sequence[str]) -> TokenFile:
     try:
-        return TokenFile.parse(Path(path).read_text())
+        return TokenFile.parse(Path(path).read_text(), audiences)
     except (OSError, ValueError) as error:
         raise UsageError(f"--token-auth-file={path}: {error}") from error
+
+
+def _issuers(options: argparse.Namespace) -> Sequence[str]:
+    return options.service_account_issuer or API_AUDIENCES
+
+
+def _audiences(options: argparse.Namespace) -> Sequence[str]:
+    """Those given, or else the issuers."""
+    return [text for text in options.api_audiences.split(",") if text] or _issuers(options)
+
+
+def _token_settings(options: argparse.Namespace) -> TokenSettings:
+    return TokenSettings(_issuers(options), _audiences(options), options.service_account_extend_token_expiration)
+
+
+def _keyring(options: argparse.Namespace) -> Keyring:
+    """Keys of the user's own are read now, so that a bad one is said now; ours is made when it is needed."""
+    given, others = options.service_account_signing_key_file, options.service_account_key_file
+    own = None if options.storage == "memory" else options.data_dir / FILE
+    keyring = Keyring(given or own, others)
+    for file in [*([given] if given else []), *others]:
+        try:
+            Keyring(file).check()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise UsageError(f"cannot read the service account key {file}: {reason}") from error
+    return keyring
+
+
+def _keys_uri(options: argparse.Namespace) -> str:
+    """Where relying parties find the public keys."""
+    scheme = "https" if options.tls_cert_file else "http"
+    host = f"[{options.bind_address}]" if ":" in options.bind_address else options.bind_address
+    return options.service_account_jwks_uri or f"{scheme}://{host}:{options.port}{KEYS_PATH}"
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

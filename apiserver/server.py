@@ -18,7 +18,12 @@ from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
 from apiserver.auth.escalation import Escalation
 from apiserver.auth.gate import Gate
 from apiserver.auth.rbac import Rbac
+from apiserver.auth.tokens.discovery import KEYS_PATH
+from apiserver.auth.tokens.keyring import Keyring
+from apiserver.auth.tokens.requests import TokenRequests
+from apiserver.auth.tokens.service_accounts import ServiceAccountTokens, TokenSettings
 from apiserver.bootstrap import bootstrap
+from apiserver.handlers import issuer_discovery
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
 from apiserver.handlers.bodies import Decoder
@@ -57,8 +62,12 @@ class ApiServer:
         allow_anonymous: bool = True,
         authorization_mode: str = RBAC,
         insecure_kubectl_user: str = "",
+        keyring: Keyring | None = None,
+        token_settings: TokenSettings | None = None,
+        keys_uri: str = KEYS_PATH,
         schema: Schema | None = None,
     ) -> None:
+        """Without token sources the server asks nobody who he is. `keys_uri` is where others find the public keys."""
         schema = schema or Schema.load()
         self._storage = storage
         self.cache = WatchCache(storage)
@@ -74,13 +83,15 @@ class ApiServer:
         self.registry = Registry(machinery)
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
         sources = tuple(token_sources)
-        authenticator = Authenticator(sources, allow_anonymous)
+        tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
+        authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
-        gate = Gate(authenticator.authenticate if sources else lambda authorization: UNSECURED, authorizer, kubectl)
+        gate = Gate(authenticator.authenticate if sources else _unsecured, authorizer, kubectl)
         metrics = Metrics(clock.monotonic)
-        subresources = SubresourceHandler(authenticator, authorizer)
+        subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics)
         self.app = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
+        issuer_discovery.add_routes(self.app, tokens, keys_uri)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -102,3 +113,7 @@ class ApiServer:
     def end_watches(self) -> None:
         """Let every watch end, so that the server can stop; their clients watch again elsewhere or later."""
         self.cache.broadcast.close()
+
+
+def _unsecured(authorization: str, certified: User | None) -> User:
+    return UNSECURED

@@ -1,7 +1,8 @@
-"""Who is asking: bearer tokens from a token file, or nobody in particular.
+"""Who is asking: the owner of a client certificate, of a bearer token, or nobody in particular.
 
-Handlers call `Authenticator.authenticate` with the Authorization header before anything else. What the user may do is
-authorization's business; impersonation (Impersonate-User and friends) is in `impersonation.py`.
+The gate calls `Authenticator.authenticate` before anything else. Token sources are the token file here and the service
+accounts of `tokens/`; certificates are read in `certificates.py`. What the user may do is authorization's business;
+impersonation (Impersonate-User and friends) is in `impersonation.py`.
 """
 
 from __future__ import annotations
@@ -55,13 +56,18 @@ class Identity:
     audiences: tuple[str, ...]
 
 
+class TokenRefused(Exception):
+    """A token is of the kind a source knows, and not good; the text says why, for TokenReviews and logs."""
+
+
 class TokenSource(Protocol):
     """Knows the users of some tokens: a token file, signed service account tokens."""
 
     def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
         """Who a token stands for, with system:authenticated among the groups.
 
-        None where the token is not one of this source's, or good for none of the audiences.
+        None where the token is not one of this source's, or good for none of the audiences; a source that can say more
+        about a bad one raises TokenRefused.
         """
         ...
 
@@ -74,7 +80,7 @@ class TokenFile:
         self._audiences = tuple(audiences)  # tokens say nothing of audiences: they are meant for this server
 
     @classmethod
-    def parse(cls, text: str) -> TokenFile:
+    def parse(cls, text: str, audiences: Sequence[str] = API_AUDIENCES) -> TokenFile:
         """Lines of `token,user,uid,"group1,group2"`; a line with fewer than three columns is a ValueError.
 
         A later line overrides an earlier one with the same token; lines with an empty token are passed over.
@@ -92,7 +98,7 @@ class TokenFile:
                 continue
             own = tuple(row[3].split(",")) if len(row) > 3 and row[3] else ()
             users[row[0]] = User(row[1], row[2], (*own, ALL_AUTHENTICATED))
-        return cls(users)
+        return cls(users, audiences)
 
     def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
         user = self._users.get(token)
@@ -113,25 +119,39 @@ class Authenticator:
         self._allow_anonymous = allow_anonymous
         self.audiences = tuple(audiences)  # what a token must be good for to be accepted here
 
-    def authenticate(self, authorization: str = "") -> User:
-        """The user of an Authorization header; Unauthorized where its token is nobody's.
+    def authenticate(self, authorization: str = "", certified: User | None = None) -> User:
+        """The user of the connection's client certificate, or else of the Authorization header.
 
-        Schemes other than Bearer carry no token, so such a request is anonymous, as in the real server.
+        Unauthorized where the token is nobody's. Schemes other than Bearer carry no token, so such a request is
+        anonymous, as in the real server.
         """
+        if certified is not None:
+            return certified
         token = _bearer_token(authorization)
         if token:
-            identity = self.identify(token, self.audiences)
-            if identity is None:
-                raise Unauthorized("Unauthorized")
-            return identity.user
+            try:
+                return self.identify(token, self.audiences).user
+            except TokenRefused as refused:
+                raise Unauthorized("Unauthorized") from refused
         if not self._allow_anonymous:
             raise Unauthorized("Unauthorized")
         return ANONYMOUS_USER
 
-    def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
-        """Who a token stands for (TokenReview asks for other audiences than this server's own)."""
-        identities = (source.identify(token, audiences) for source in self._sources)
-        return next((identity for identity in identities if identity is not None), None)
+    def identify(self, token: str, audiences: Sequence[str]) -> Identity:
+        """Who a token stands for (TokenReview asks for other audiences than this server's own).
+
+        Raises TokenRefused, in the real server's words, where no source knows a user for it.
+        """
+        reasons = []
+        for source in self._sources:
+            try:
+                identity = source.identify(token, audiences)
+            except TokenRefused as refused:
+                reasons.append(str(refused))
+            else:
+                if identity is not None:
+                    return identity
+        raise TokenRefused(f"[invalid bearer token, {', '.join(reasons) or 'token lookup failed'}]")
 
 
 def _bearer_token(authorization: str) -> str:

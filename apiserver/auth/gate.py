@@ -19,6 +19,8 @@ from kubeloop.apimachinery.validation import path_segment_errors
 
 Query = Mapping[str, Sequence[str]]
 RawHeaders = Iterable[tuple[bytes, bytes]]
+# The user of an Authorization header and of the connection's client certificate, if it has one.
+Authenticate = Callable[[str, User | None], User]
 
 _VERBS = {
     "DELETE": "delete",
@@ -35,17 +37,18 @@ class Gate:
     """Authentication, impersonation and authorization in one step."""
 
     def __init__(
-        self, authenticate: Callable[[str], User], authorizer: Authorizer, insecure_kubectl: User | None = None
+        self, authenticate: Authenticate, authorizer: Authorizer, insecure_kubectl: User | None = None
     ) -> None:
         """`insecure_kubectl`: who a kubectl without credentials is. Over plain HTTP it never sends those it has."""
         self._authenticate = authenticate
         self._authorizer = authorizer
         self._insecure_kubectl = insecure_kubectl
 
-    def admit(self, method: str, path: str, query: Query, headers: RawHeaders) -> User:
+    def admit(self, method: str, path: str, query: Query, headers: RawHeaders, certified: User | None = None) -> User:
         """The user to carry the request out as. Raises Unauthorized, Forbidden, or BadRequest from impersonation.
 
-        `path` has its percent-escapes; header names are lower case.
+        `path` has its percent-escapes; header names are lower case; `certified` is whose client certificate the
+        connection has.
         """
         authorization = user_agent = b""
         impersonating = False
@@ -59,7 +62,7 @@ class Gate:
         if not authorization and self._insecure_kubectl is not None and user_agent.startswith(b"kubectl/"):
             user = self._insecure_kubectl
         else:
-            user = self._authenticate(authorization.decode("latin-1"))
+            user = self._authenticate(authorization.decode("latin-1"), certified)
         access = access_of(user, method, path, query)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]

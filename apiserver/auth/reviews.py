@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apiserver.auth.authentication import Authenticator, User
+from apiserver.auth.authentication import Authenticator, TokenRefused, User
 from apiserver.auth.authorization import Access, Authorizer
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import BadRequest, Invalid
@@ -95,9 +95,10 @@ def _token_review(obj: Object, user: User, reviewers: Reviewers, namespace: str)
     if not spec.get("token"):
         raise BadRequest("token is required for TokenReview in authentication")
     authenticator = reviewers.authenticator
-    found = authenticator.identify(spec["token"], spec.get("audiences") or authenticator.audiences)
-    if found is None:
-        status: Object = {"user": {}, "error": "[invalid bearer token, token lookup failed]"}
+    try:
+        found = authenticator.identify(spec["token"], spec.get("audiences") or authenticator.audiences)
+    except TokenRefused as refused:
+        status: Object = {"user": {}, "error": str(refused)}
     else:
         status = {"authenticated": True, "user": user_info(found.user), "audiences": list(found.audiences)}
     return {**_question(obj), "status": status}

@@ -1,13 +1,15 @@
-"""Endpoints that are no plain object: bindings, evictions, reviews, and what only a kubelet can answer."""
+"""Endpoints that are no plain object: bindings, evictions, tokens, reviews, and what only a kubelet can answer."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from apiserver.admission.chain import CREATE, Attributes
 from apiserver.auth import reviews
 from apiserver.auth.authentication import Authenticator
 from apiserver.auth.authorization import Authorizer
+from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import write
 from apiserver.handlers.response import TEXT, Response, success
@@ -20,6 +22,7 @@ Endpoint = Callable[[Call], Awaitable[Response]]
 
 _BINDING = GroupVersionKind("", "v1", "Binding")
 _EVICTION = GroupVersionKind("policy", "v1", "Eviction")
+_TOKEN_REQUEST = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 _OF_KUBELET = ("attach", "exec", "portforward", "proxy")
 
@@ -27,8 +30,9 @@ _OF_KUBELET = ("attach", "exec", "portforward", "proxy")
 class SubresourceHandler:
     """Finds the endpoint of a call that is not get, update or patch of an object or its status."""
 
-    def __init__(self, authenticator: Authenticator, authorizer: Authorizer) -> None:
+    def __init__(self, authenticator: Authenticator, authorizer: Authorizer, token_requests: TokenRequests) -> None:
         self._authenticator, self._authorizer = authenticator, authorizer
+        self._token_requests = token_requests
         self._endpoints: dict[tuple[str, str], Endpoint] = {
             ("bindings", ""): self._bind,
             ("pods", "binding"): self._bind,
@@ -83,8 +87,25 @@ class SubresourceHandler:
         raise _no_kubelet(call.target.subresource)
 
     async def _token(self, call: Call) -> Response:
-        await call.registry.store(call.target.kind).get(call.context())
-        raise ServiceUnavailable("this server signs no service account tokens", details={})
+        options = WriteOptions.parse("CreateOptions", call.query)
+        request = call.decoder.read_other(_TOKEN_REQUEST, call.body, options.field_validation, call.warnings)
+        target, chain = call.target, call.registry.machinery.admission
+        attributes = Attributes(
+            CREATE,
+            target.kind.resource,
+            target.namespace,
+            target.name,
+            request,
+            user=call.user,
+            subresource=target.subresource,
+            dry_run=options.dry_run,
+            warn=call.warnings.add,
+        )
+        await chain.mutate(attributes)
+        answer = await self._token_requests.answer(
+            request, target.namespace, target.name, lambda: chain.validate(attributes)
+        )
+        return Response(201, write(answer, call.form), call.form.media_type)
 
     async def _pod(self, call: Call) -> Object:
         return (await call.registry.store(call.target.kind).get(call.context())).object()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-import apiserver.main
+import apiserver.flags
 import controllers.__main__
 import kubelet_sim.__main__
 from kubeloop.cli.main import app
@@ -20,7 +20,7 @@ from tests.architecture.source import ROOT
 
 CLI = (ROOT / "docs" / "cli.md").read_text()
 PARSERS = {
-    "apiserver": apiserver.main._parser(),
+    "apiserver": apiserver.flags.parser(),
     "controllers": controllers.__main__._parser(),
     "controllers.scheduler": flags.parser("kube-scheduler"),
     "kubelet_sim": kubelet_sim.__main__._parser(),

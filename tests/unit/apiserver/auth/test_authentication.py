@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.auth.authentication import Authenticator, TokenFile, User
+from apiserver.auth.authentication import Authenticator, TokenFile, TokenRefused, User
 from kubeloop.apimachinery.errors import Unauthorized
 
 FILE = """
@@ -56,11 +56,19 @@ def test_file_tokens_are_meant_for_this_server_only() -> None:
     """Asked about other audiences they are nobody's."""
     identity = authenticator().identify("alicetoken", ["other", "https://kubernetes.default.svc"])
 
-    assert identity is not None and ("https://kubernetes.default.svc",) == identity.audiences
-    assert authenticator().identify("alicetoken", ["other"]) is None
+    assert ("https://kubernetes.default.svc",) == identity.audiences
+    with pytest.raises(TokenRefused, match="invalid bearer token, token lookup failed"):
+        authenticator().identify("alicetoken", ["other"])
 
 
 def test_a_broken_token_file_says_where() -> None:
     """The line is named."""
     with pytest.raises(ValueError, match="token file line 2: found 2 columns"):
         TokenFile.parse("a,b,c\nd,e\n")
+
+
+def test_a_client_certificate_wins_over_a_token() -> None:
+    """The owner of the certificate is who asks, whatever token is sent along."""
+    carol = User("carol", groups=("system:authenticated",))
+
+    assert carol == authenticator().authenticate("Bearer alicetoken", carol)

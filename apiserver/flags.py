@@ -1,0 +1,74 @@
+"""The flags of `python -m apiserver`, named as kube-apiserver names them; docs/cli.md lists them all."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from apiserver.server import ALWAYS_ALLOW, RBAC
+from kubeloop.arguments import Arguments
+
+Add = Callable[..., Any]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Reads the command line."""
+    parser = Arguments("apiserver", "The Kubernetes API over a revision log.")
+    add = parser.add_argument
+    add("--bind-address", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add("--port", "--secure-port", type=int, default=8001, help="port to listen on (default %(default)s)")
+    add("--data-dir", type=Path, default=Path(".kubeloop"), help="where the state is kept (default %(default)s)")
+    add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
+    add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
+    add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
+    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=RBAC, help="(default %(default)s)")
+    add(
+        "--insecure-kubectl-user",
+        default="",
+        metavar="NAME",
+        help="over plain HTTP kubectl sends no credentials: take it for this member of system:masters",
+    )
+    add("--tls-cert-file", default="", metavar="FILE")
+    add("--tls-private-key-file", default="", metavar="FILE")
+    _add_token_flags(add)
+    add("--logging-format", choices=["text", "json"], default="text")
+    add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
+    return parser
+
+
+def _add_token_flags(add: Add) -> None:
+    """Service account tokens: who signs them, and what they are for."""
+    add(
+        "--service-account-issuer",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="who issues tokens; the first signs",
+    )
+    add(
+        "--service-account-signing-key-file",
+        type=Path,
+        metavar="FILE",
+        help="signs (default: made in the data directory)",
+    )
+    add(
+        "--service-account-key-file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="more keys that verify",
+    )
+    add("--service-account-jwks-uri", default="", metavar="URL", help="where others find the public keys")
+    add("--service-account-extend-token-expiration", type=_boolean, default=True, metavar="BOOL", help="(default true)")
+    add("--api-audiences", default="", metavar="LIST", help="what a token must be for (default: the issuers)")
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
