@@ -99,6 +99,42 @@ class DeploymentBuilder(WorkloadBuilder):
         return self
 
 
+class StatefulSetBuilder(WorkloadBuilder):
+    def parallel(self) -> Self:
+        return self.spec(podManagementPolicy="Parallel")
+
+    def on_delete(self) -> Self:
+        return self.spec(updateStrategy={"type": "OnDelete"})
+
+    def partition(self, partition: int) -> Self:
+        return self.spec(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": partition}})
+
+    def starting_at(self, ordinal: int) -> Self:
+        return self.spec(ordinals={"start": ordinal})
+
+    def claims(self, *names: str) -> Self:
+        """A template each, of a gibibyte."""
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        return self.spec(volumeClaimTemplates=[{"metadata": {"name": name}, "spec": dict(spec)} for name in names])
+
+    def retention(self, when_deleted: str, when_scaled: str) -> Self:
+        policy = {"whenDeleted": when_deleted, "whenScaled": when_scaled}
+        return self.spec(persistentVolumeClaimRetentionPolicy=policy)
+
+
+class DaemonSetBuilder(WorkloadBuilder):
+    def on_delete(self) -> Self:
+        return self.spec(updateStrategy={"type": "OnDelete"})
+
+    def rolling(self, *, surge: int | str = 0, unavailable: int | str = 0) -> Self:
+        settings = {"maxSurge": surge, "maxUnavailable": unavailable}
+        return self.spec(updateStrategy={"type": "RollingUpdate", "rollingUpdate": settings})
+
+    def node_selector(self, **labels: str) -> Self:
+        self["spec"]["template"]["spec"]["nodeSelector"] = labels
+        return self
+
+
 class NodeBuilder(Builder):
     def capacity(self, **amounts: str) -> Self:
         self["status"]["capacity"].update(amounts)
@@ -133,6 +169,18 @@ def a_cron_job(name: str, schedule: str) -> Builder:
     """Makes Jobs like `a_job`."""
     spec = {"schedule": schedule, "jobTemplate": {"spec": a_job(name)["spec"]}}
     return Builder(apiVersion="batch/v1", kind="CronJob", metadata=_named(name), spec=spec)
+
+
+def a_stateful_set(name: str) -> StatefulSetBuilder:
+    """One replica, of the service `name`."""
+    spec = {**_workload_spec(name), "serviceName": name}
+    return StatefulSetBuilder(apiVersion="apps/v1", kind="StatefulSet", metadata=_named(name), spec=spec)
+
+
+def a_daemon_set(name: str) -> DaemonSetBuilder:
+    spec = _workload_spec(name)
+    del spec["replicas"]
+    return DaemonSetBuilder(apiVersion="apps/v1", kind="DaemonSet", metadata=_named(name), spec=spec)
 
 
 def a_service(name: str, port: int = 80) -> Builder:
