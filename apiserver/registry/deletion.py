@@ -43,6 +43,8 @@ class Deleter:
     async def delete(self, context: Context, options: DeleteOptions) -> Deleted:
         """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again."""
         key = Key(self.kind.storage, context.namespace, context.name)
+        is_given = bool(options.propagation_policy) or options.orphan_dependents is not None
+        context.warnings.add(*self.kind.strategy.deletion_warnings(is_given))
         await self._cache.fresh()
         while True:
             current = self._cache.get(key)

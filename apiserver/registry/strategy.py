@@ -108,6 +108,10 @@ class Strategy:
             and not new["metadata"].get("finalizers")
         )
 
+    def deletion_warnings(self, propagation_is_given: bool) -> Sequence[str]:
+        """Texts for Warning headers on DELETE; `propagation_is_given`: the client says what becomes of dependents."""
+        return ()
+
     def warnings(self, obj: Object) -> Sequence[str]:
         """Texts for Warning headers on create and update (deprecated fields and the like)."""
         return ()

@@ -50,9 +50,18 @@ DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 FIELDS = FieldMap({"status.successful": ("status", "succeeded")}, {"status.successful": "0"})
 
 
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; "
+    "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
 class JobStrategy(SpecKind):
     rechecks_object = True
     orphans_by_default = True
+
+    def deletion_warnings(self, propagation_is_given: bool) -> Sequence[str]:
+        return () if propagation_is_given else (_PODS_STAY,)
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
