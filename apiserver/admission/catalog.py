@@ -26,6 +26,7 @@ from apiserver.admission.plugins.runtime_class import RuntimeClass
 from apiserver.admission.plugins.service_account import ServiceAccount
 from apiserver.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from apiserver.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from apiserver.admission.plugins.validating_admission_policy import ValidatingAdmissionPolicy
 from apiserver.admission.quota_ledger import Ledger
 from apiserver.auth.escalation import Escalation
 from apiserver.storage.reader import Reader
@@ -61,6 +62,7 @@ PLUGINS: tuple[Callable[[Dependencies], Plugin], ...] = (
     lambda given: DefaultIngressClass(given.reader),
     lambda given: PodTopologyLabels(given.reader),
     lambda given: RbacEscalation(given.escalation),
+    lambda given: ValidatingAdmissionPolicy(given.reader),
     lambda given: ResourceQuota(given.reader, given.ledger, given.clock),
 )
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apiserver.resources.checks import Errors, check_qualified_name
+
+if TYPE_CHECKING:
+    from apiserver.admission.policies.expressions import Expressions
+    from apiserver.cel.types import Type
 from kubeloop.apimachinery import field
 
 Json = Mapping[str, Any]
@@ -13,13 +17,19 @@ Json = Mapping[str, Any]
 MAX_CONDITIONS = 64
 
 
-def check_match_conditions(conditions: Sequence[Json], path: str, errors: Errors) -> None:
+def check_match_conditions(conditions: Sequence[Json], path: str, errors: Errors, *, has_params: bool = False) -> None:
     if len(conditions) > MAX_CONDITIONS:
         errors.append(field.too_many(path, len(conditions), MAX_CONDITIONS))
-    seen: set[str] = set()
+    if not conditions:
+        return
+    from apiserver.admission.policies.expressions import CONDITION, Expressions
+
+    expressions, seen = Expressions.of(has_params=has_params, has_namespace=has_params), set[str]()
     for i, condition in enumerate(conditions):
         name, at = condition.get("name", ""), f"{path}[{i}]"
-        check_expression(condition.get("expression", ""), f"{at}.expression", errors)
+        source = condition.get("expression", "")
+        if check_expression(source, f"{at}.expression", errors):
+            check_compiles(source, expressions, CONDITION, f"{at}.expression", errors)
         if not name:
             errors.append(field.required(f"{at}.name"))
             continue
@@ -29,7 +39,19 @@ def check_match_conditions(conditions: Sequence[Json], path: str, errors: Errors
         seen.add(name)
 
 
-def check_expression(expression: str, path: str, errors: Errors, *, reason: str = "") -> None:
+def check_expression(expression: str, path: str, errors: Errors, *, reason: str = "") -> bool:
     """There is an expression at all."""
-    if not expression.strip():
-        errors.append(field.required(path, reason))
+    if expression.strip():
+        return True
+    errors.append(field.required(path, reason))
+    return False
+
+
+def check_compiles(
+    expression: str, expressions: Expressions, results: Sequence[Type], path: str, errors: Errors
+) -> None:
+    """It is one of CEL, of a type that is asked for."""
+    try:
+        expressions.compile(expression, *results)
+    except ValueError as error:
+        errors.append(field.invalid(path, expression, str(error)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apiserver.resources.admissionregistration.match_conditions import check_expression
+from apiserver.resources.admissionregistration.match_conditions import check_compiles, check_expression
 from apiserver.resources.admissionregistration.policy import (
     check_conditions_and_variables,
     check_policy,
@@ -18,6 +18,9 @@ from apiserver.resources.checks import NO_ITEMS, Errors, check_choice
 from apiserver.resources.kinds import SpecKind
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
+
+if TYPE_CHECKING:
+    from apiserver.admission.policies.expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -39,20 +42,23 @@ class MutatingPolicyStrategy(SpecKind):
         spec = obj["spec"]
         check_policy(spec, "spec", errors)
         check_mutating_operations(spec.get("matchConstraints") or {}, "spec.matchConstraints", errors)
-        check_conditions_and_variables(spec, "spec", errors)
+        expressions = check_conditions_and_variables(spec, "spec", errors)
         mutations = spec.get("mutations") or NO_ITEMS
         if not mutations:
             errors.append(field.required("spec.mutations", "mutations must contain at least one item"))
         for i, mutation in enumerate(mutations):
-            _check_mutation(mutation, f"spec.mutations[{i}]", errors)
+            _check_mutation(mutation, expressions, f"spec.mutations[{i}]", errors)
         check_choice(spec.get("reinvocationPolicy"), REINVOCATION_POLICIES, "spec.reinvocationPolicy", errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return reserved_name_warnings(obj)
 
 
-def _check_mutation(mutation: Json, path: str, errors: Errors) -> None:
+def _check_mutation(mutation: Json, expressions: Expressions, path: str, errors: Errors) -> None:
     """The part of its own patch type and no other."""
+    from apiserver.admission.policies.expressions import APPLY_CONFIGURATION, JSON_PATCH
+
+    results = {"ApplyConfiguration": APPLY_CONFIGURATION, "JSONPatch": JSON_PATCH}
     patch_type = mutation.get("patchType", "")
     if patch_type not in PATCH_TYPES:
         check_choice(patch_type, tuple(PATCH_TYPES), f"{path}.patchType", errors)
@@ -62,7 +68,9 @@ def _check_mutation(mutation: Json, path: str, errors: Errors) -> None:
         if kind == patch_type and part is None:
             errors.append(field.required(at, f"must be specified when patchType is {patch_type}"))
         elif part is not None and kind == patch_type:
-            check_expression(part.get("expression", ""), f"{at}.expression", errors)
+            source = part.get("expression", "")
+            if check_expression(source, f"{at}.expression", errors):
+                check_compiles(source, expressions, [results[kind]], f"{at}.expression", errors)
         elif part is not None:
             reason = f"must not be specified when patchType is {patch_type}"
             errors.append(field.invalid(at, f"{{{name}}}", reason))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apiserver.resources.admissionregistration.match_conditions import check_expression, check_match_conditions
 from apiserver.resources.admissionregistration.rules import (
@@ -16,6 +16,9 @@ from apiserver.resources.checks import NO_ITEMS, Errors, check_one_of
 from apiserver.resources.filling import fill
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
+
+if TYPE_CHECKING:
+    from apiserver.admission.policies.expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -48,12 +51,19 @@ def check_policy(spec: Json, path: str, errors: Errors) -> None:
             errors.append(field.required(f"{at}.resourceRules"))
 
 
-def check_conditions_and_variables(spec: Json, path: str, errors: Errors) -> None:
-    check_match_conditions(spec.get("matchConditions") or NO_ITEMS, f"{path}.matchConditions", errors)
-    _check_variables(spec.get("variables") or NO_ITEMS, f"{path}.variables", errors)
+def check_conditions_and_variables(spec: Json, path: str, errors: Errors) -> Expressions:
+    """What a policy's other expressions may name comes back: all of it, so that one mistake is told once."""
+    from apiserver.admission.policies.expressions import Expressions
+
+    has_params = spec.get("paramKind") is not None
+    conditions = spec.get("matchConditions") or NO_ITEMS
+    check_match_conditions(conditions, f"{path}.matchConditions", errors, has_params=has_params)
+    composed, _, problems = Expressions.of(has_params=has_params).with_composed(spec.get("variables") or NO_ITEMS)
+    _check_variables(spec.get("variables") or NO_ITEMS, problems, f"{path}.variables", errors)
+    return composed
 
 
-def _check_variables(variables: Sequence[Json], path: str, errors: Errors) -> None:
+def _check_variables(variables: Sequence[Json], problems: Mapping[int, str], path: str, errors: Errors) -> None:
     for i, variable in enumerate(variables):
         name, at = variable.get("name", ""), f"{path}[{i}]"
         if not name.strip():
@@ -61,7 +71,8 @@ def _check_variables(variables: Sequence[Json], path: str, errors: Errors) -> No
         elif not _is_cel_identifier(name) or name in CEL_RESERVED:
             errors.append(field.invalid(f"{at}.name", name, "must be a valid CEL identifier"))
         expression = variable.get("expression", "")
-        check_expression(expression, f"{at}.expression", errors, reason="expression is not specified")
+        if check_expression(expression, f"{at}.expression", errors, reason="expression is not specified"):
+            errors.extend(field.invalid(f"{at}.expression", expression, problems[i]) for _ in [i] if i in problems)
 
 
 def _check_param_kind(kind: Json, path: str, errors: Errors) -> None:

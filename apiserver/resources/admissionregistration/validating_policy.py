@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apiserver.resources.admissionregistration.match_conditions import check_expression
+from apiserver.resources.admissionregistration.match_conditions import check_compiles, check_expression
 from apiserver.resources.admissionregistration.policy import (
     check_conditions_and_variables,
     check_policy,
@@ -18,6 +18,9 @@ from apiserver.resources.conditions import check_conditions
 from apiserver.resources.kinds import SpecKind, carry_over
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
+
+if TYPE_CHECKING:
+    from apiserver.admission.policies.expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -38,14 +41,14 @@ class ValidatingPolicyStrategy(SpecKind):
     def check(self, obj: Object, errors: Errors) -> None:
         spec = obj["spec"]
         check_policy(spec, "spec", errors)
-        check_conditions_and_variables(spec, "spec", errors)
+        expressions = check_conditions_and_variables(spec, "spec", errors)
         validations, annotations = spec.get("validations") or NO_ITEMS, spec.get("auditAnnotations") or NO_ITEMS
         if not validations and not annotations:
             errors.append(field.required("spec.validations", NOTHING_TO_DO))
             errors.append(field.required("spec.auditAnnotations", NOTHING_TO_DO))
         for i, validation in enumerate(validations):
-            _check_validation(validation, f"spec.validations[{i}]", errors)
-        _check_annotations(annotations, obj["metadata"].get("name", ""), "spec.auditAnnotations", errors)
+            _check_validation(validation, expressions, f"spec.validations[{i}]", errors)
+        _check_annotations(annotations, obj["metadata"].get("name", ""), expressions, "spec.auditAnnotations", errors)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         super().prepare_for_status_update(new, old)
@@ -64,21 +67,30 @@ class ValidatingPolicyStrategy(SpecKind):
         return reserved_name_warnings(obj)
 
 
-def _check_validation(validation: Json, path: str, errors: Errors) -> None:
+def _check_validation(validation: Json, expressions: Expressions, path: str, errors: Errors) -> None:
+    from apiserver.admission.policies.expressions import CONDITION, MESSAGE
+
     expression = validation.get("expression", "")
-    check_expression(expression, f"{path}.expression", errors, reason="expression is not specified")
+    if check_expression(expression, f"{path}.expression", errors, reason="expression is not specified"):
+        check_compiles(expression, expressions, CONDITION, f"{path}.expression", errors)
     for name in ("messageExpression", "message"):
         text = validation.get(name, "")
         if text and not text.strip():
             errors.append(field.invalid(f"{path}.{name}", text, "must be non-empty if specified"))
         elif name == "message" and _has_line_break(text.strip()):
             errors.append(field.invalid(f"{path}.{name}", text, "must not contain line breaks"))
+        elif name == "messageExpression" and text:
+            check_compiles(text, expressions, MESSAGE, f"{path}.{name}", errors)
     if "reason" in validation:
         check_one_of(validation["reason"], REASONS, f"{path}.reason", errors)
 
 
-def _check_annotations(annotations: Sequence[Json], policy_name: str, path: str, errors: Errors) -> None:
+def _check_annotations(
+    annotations: Sequence[Json], policy_name: str, expressions: Expressions, path: str, errors: Errors
+) -> None:
     """Their keys are those of audit annotations in the policy's name."""
+    from apiserver.admission.policies.expressions import ANNOTATION
+
     if len(annotations) > MAX_ANNOTATIONS:
         errors.append(field.invalid(path, annotations, f"must not have more than {MAX_ANNOTATIONS} auditAnnotations"))
     seen: set[str] = set()
@@ -88,7 +100,8 @@ def _check_annotations(annotations: Sequence[Json], policy_name: str, path: str,
             check_qualified_name(f"{policy_name}/{key}", f"{at}.key", errors)
         else:
             errors.append(field.invalid(f"{at}.key", key, "requires metadata.name be non-empty"))
-        check_expression(value, f"{at}.valueExpression", errors, reason="valueExpression is not specified")
+        if check_expression(value, f"{at}.valueExpression", errors, reason="valueExpression is not specified"):
+            check_compiles(value, expressions, ANNOTATION, f"{at}.valueExpression", errors)
         if len(value.strip().encode()) > MAX_VALUE_EXPRESSION_BYTES:
             reason = f"must not exceed {MAX_VALUE_EXPRESSION_BYTES} bytes in length"
             errors.append(field.required(f"{at}.valueExpression", reason))

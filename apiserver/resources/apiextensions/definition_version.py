@@ -12,6 +12,7 @@ from typing import Any
 
 from apiserver.resources.apiextensions.default_values import check_defaults
 from apiserver.resources.apiextensions.field_paths import PathError, check_simple_path, find_field
+from apiserver.resources.apiextensions.rules import check_rules
 from apiserver.resources.apiextensions.schema_rules import check_schema
 from apiserver.resources.apiextensions.structural import check_structural, unsupported_field
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_required
@@ -114,6 +115,8 @@ def _check_whole_schema(schema: Schema, has_status: bool, path: str, errors: Err
             check_defaults(schema, path, structural)
         errors.extend(structural)
     check_schema(schema, path, errors)
+    if len(errors) == before and not unsupported:
+        check_rules(schema, path, errors)
     if unsupported and len(errors) == before:
         errors.append(field.invalid(path, "", unsupported))
 
