@@ -27,7 +27,10 @@ _TOLERATED: tuple[tuple[str, str], ...] = (
     ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
     (UNSCHEDULABLE, NO_SCHEDULE),
 )
-_TOLERATED_ON_HOST_NETWORK = (*_TOLERATED, ("node.kubernetes.io/network-unavailable", NO_SCHEDULE))
+_TOLERATED_ON_HOST_NETWORK: tuple[tuple[str, str], ...] = (
+    *_TOLERATED,
+    ("node.kubernetes.io/network-unavailable", NO_SCHEDULE),
+)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 

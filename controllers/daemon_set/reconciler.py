@@ -46,7 +46,7 @@ from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
-from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
@@ -125,10 +125,11 @@ class DaemonSetReconciler:
         situation = Situation.of(spec, revisions.hash_of(current), self._nodes.list(), members, self._clock.now())
         failure = await self._act(situation) if has_seen_its_writes else None
         await self._tell(situation, has_seen_its_writes)
+        if not has_seen_its_writes:
+            return RequeueAfter(EXPIRY_SECONDS + 1)  # what is awaited wakes it sooner, unless it was missed
         if failure is not None:
             raise failure
-        if has_seen_its_writes:
-            await self._tidy_up(spec, old, members)
+        await self._tidy_up(spec, old, members)
         return self._next_look(situation, members)
 
     def keys_for_orphan(self, child: Object) -> Iterable[ObjectKey]:

@@ -45,7 +45,7 @@ from kubeloop.apimachinery.selectors import Selector
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
-from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
@@ -97,7 +97,7 @@ class StatefulSetReconciler:
             self._own_writes.forget(key)
             return DONE  # the garbage collector owns its pods
         if not self._expectations.satisfied(key):
-            return DONE  # what is awaited wakes it again
+            return RequeueAfter(EXPIRY_SECONDS + 1)  # what is awaited wakes it sooner, unless it was missed
         spec = SetSpec.of(self._own_writes.latest(stateful_set))
         past = await self._claim_history(spec)
         members = await self._claim_pods(spec)

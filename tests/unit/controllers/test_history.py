@@ -1,0 +1,66 @@
+"""ControllerRevisions: what they hold, and their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controllers import history
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import DAEMON_SETS
+from tests.unit.controllers.workloads import a_template, seconds_ago
+
+
+def a_revision(name: str = "r", number: int = 1, template: Any = None, age: int = 0) -> Object:
+    metadata = {"name": name, "creationTimestamp": seconds_ago(age)}
+    return {"metadata": metadata, "data": history.data_of(template or a_template()), "revision": number}
+
+
+def test_a_revision_brings_its_template_back() -> None:
+    """What goes in comes out."""
+    assert a_template("2") == history.template_of(a_revision(template=a_template("2")))
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        (a_template("1"), True),
+        (a_template("2"), False),
+        ({**a_template("1"), "metadata": {"labels": {"app": "web"}, "creationTimestamp": None}}, True),
+        ({**a_template("1"), "metadata": {"labels": {"app": "web"}, "annotations": {}}}, False),
+    ],
+)
+def test_the_same_template_is_found_again(stored: Object, expected: bool) -> None:
+    """Nulls are what older versions wrote and mean nothing."""
+    assert expected == history.says(a_revision(template=stored), a_template("1"))
+
+
+def test_the_newest_is_last() -> None:
+    """By number, then by age, then by name."""
+    revisions = [
+        a_revision("d", 2, age=5),
+        a_revision("c", 3),
+        a_revision("b", 2, age=9),
+        a_revision("a", 2, age=5),
+        a_revision("e", 1),
+    ]
+
+    assert ["e", "b", "a", "d", "c"] == [revision["metadata"]["name"] for revision in history.in_order(revisions)]
+
+
+def test_a_revision_is_described_as_its_owner() -> None:
+    """The template's labels and those asked for, the owner's annotations; a long name is cut."""
+    metadata = {"name": "x" * 230, "namespace": "default", "uid": "u", "annotations": {"why": "so"}}
+
+    found = history.new_revision(
+        {"metadata": metadata, "spec": {"template": a_template()}}, DAEMON_SETS, "abc", 4, {"hash": "abc"}
+    )
+
+    assert ("x" * 223 + "-abc", {"app": "web", "hash": "abc"}, {"why": "so"}, 4) == (
+        found["metadata"]["name"],
+        found["metadata"]["labels"],
+        found["metadata"]["annotations"],
+        found["revision"],
+    )
+    assert [("DaemonSet", "u")] == [(owner["kind"], owner["uid"]) for owner in found["metadata"]["ownerReferences"]]
