@@ -32,20 +32,29 @@ from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.queue import SchedulingQueue
 from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.meta import ReadOnlyObject, is_being_deleted, name_of, resource_version_of, uid_of
-from kubeloop.apimachinery.resource import Resource
+from kubeloop.apimachinery.resource import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Resource,
+)
 from kubeloop.client.store import Delta
 
 NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 # Where the other events come from; an informer is started only for those that a plugin registered.
 EVENT_SOURCES: dict[str, Resource] = {
-    PERSISTENT_VOLUME: Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
-    PERSISTENT_VOLUME_CLAIM: Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
-    STORAGE_CLASS: Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False),
-    CSI_NODE: Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False),
-    CSI_DRIVER: Resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", namespaced=False),
-    CSI_STORAGE_CAPACITY: Resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity"),
-    VOLUME_ATTACHMENT: Resource("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False),
+    PERSISTENT_VOLUME: PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIM: PERSISTENT_VOLUME_CLAIMS,
+    STORAGE_CLASS: STORAGE_CLASSES,
+    CSI_NODE: CSI_NODES,
+    CSI_DRIVER: CSI_DRIVERS,
+    CSI_STORAGE_CAPACITY: CSI_STORAGE_CAPACITIES,
+    VOLUME_ATTACHMENT: VOLUME_ATTACHMENTS,
     RESOURCE_CLAIM: Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),
 }
 

@@ -22,7 +22,7 @@ Score is asked for all nodes at once, unlike upstream, because a call per node a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -93,6 +93,10 @@ def no_filtering() -> Filtering:
     raise LookupError("this plugin was built without a framework")
 
 
+async def no_pause(seconds: float) -> None:
+    raise LookupError("this plugin was built without a scheduler")
+
+
 @dataclass(frozen=True, slots=True)
 class Handle:
     """What a plugin is built with: how it reaches the rest of the scheduler."""
@@ -104,6 +108,7 @@ class Handle:
     filtering: Callable[[], Filtering] = no_filtering  # the framework itself, for preemption; it is built last
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)  # those that Permit plugins hold back
     preempting: set[str] = field(default_factory=set)  # uids of pods whose victims are being removed right now
+    pause: Callable[[float], Awaitable[None]] = no_pause  # PreBind only: wait so many seconds, keeping nobody else back
 
 
 class Plugin(ABC):

@@ -71,7 +71,9 @@ class Scheduler:
         self.snapshot = Snapshot()
         preempting: set[str] = set()
         nominator = Nominator()
-        handle = Handle(lister=lister, api=api, rng=rng, preempting=preempting, waiting_pods=self.waiting)
+        handle = Handle(
+            lister=lister, api=api, rng=rng, preempting=preempting, waiting_pods=self.waiting, pause=self._pause
+        )
         self.frameworks = {profile.name: profile.build(handle, nominator) for profile in profiles}
         self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
         hints = QueueingHints({name: framework.hints for name, framework in self.frameworks.items()})
@@ -113,6 +115,14 @@ class Scheduler:
             await self._clock.sleep(seconds)
             action()
             self._metrics.pending(self.queue.counts())
+
+    async def _pause(self, seconds: float) -> None:
+        """For a task that holds one of the writes and has nothing to write for a while."""
+        self._writes.release()
+        try:
+            await self._clock.sleep(seconds)
+        finally:
+            await self._writes.acquire()
 
     # The scheduling cycle: no await in here -----------------------------------------------------------------------
 

@@ -20,10 +20,14 @@ from controllers.scheduler.plugins.node_ports import NodePorts
 from controllers.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from controllers.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from controllers.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers.scheduler.plugins.priority_sort import PrioritySort
 from controllers.scheduler.plugins.scheduling_gates import SchedulingGates
 from controllers.scheduler.plugins.taint_toleration import TaintToleration
+from controllers.scheduler.plugins.volume_binding import VolumeBinding
+from controllers.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from controllers.scheduler.plugins.volume_zone import VolumeZone
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,10 @@ DEFAULT_PLUGINS: tuple[Entry, ...] = (
     Entry(NodeAffinity, weight=2),
     Entry(NodePorts),
     Entry(NodeResourcesFit),
+    Entry(VolumeRestrictions),
+    Entry(NodeVolumeLimits),
+    Entry(VolumeBinding),
+    Entry(VolumeZone),
     Entry(PodTopologySpread, weight=2),
     Entry(InterPodAffinity, weight=2),
     Entry(DynamicResources),

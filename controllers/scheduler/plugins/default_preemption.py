@@ -11,9 +11,7 @@ from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.preemption import NOT_HELPFUL, find_candidates, ineligibility, pick_one
 from controllers.scheduler.status import Code, Status, failed, unresolvable, unschedulable
 from kubeloop.apimachinery.meta import ReadOnlyObject
-from kubeloop.apimachinery.resource import Resource
-
-POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+from kubeloop.apimachinery.resource import POD_DISRUPTION_BUDGETS
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
