@@ -19,7 +19,7 @@ from kubeloop.apimachinery.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDUL
 HASH_LABEL = "controller-revision-hash"
 GENERATION_LABEL = "pod-template-generation"
 
-_TOLERATED: tuple[tuple[str, str], ...] = (
+_TOLERATED = (
     ("node.kubernetes.io/not-ready", NO_EXECUTE),
     ("node.kubernetes.io/unreachable", NO_EXECUTE),
     ("node.kubernetes.io/disk-pressure", NO_SCHEDULE),
@@ -27,7 +27,7 @@ _TOLERATED: tuple[tuple[str, str], ...] = (
     ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
     (UNSCHEDULABLE, NO_SCHEDULE),
 )
-_TOLERATED_ON_HOST_NETWORK: tuple[tuple[str, str], ...] = (
+_TOLERATED_ON_HOST_NETWORK = (
     *_TOLERATED,
     ("node.kubernetes.io/network-unavailable", NO_SCHEDULE),
 )
@@ -69,7 +69,7 @@ def target_node(pod: ReadOnlyObject) -> str:
     for term in required.get("nodeSelectorTerms") or ():
         for entry in term.get("matchFields") or ():
             if entry.get("key") == NAME_FIELD and entry.get("operator") == "In":
-                values = entry.get("values") or ()
+                values = entry.get("values") or []
                 return values[0] if len(values) == 1 else ""
     return ""
 
