@@ -13,6 +13,7 @@ from apiserver.schema.nodes import TypeNode
 
 Order = Callable[[Any], Any]
 
+
 class _Ranks(dict[str, int]):
     """The places of a struct's fields; keys it does not know come last."""
 
