@@ -77,6 +77,14 @@ def _form(clause: _Clause) -> Form | None:
     return None
 
 
+def negotiate_custom(accept: str) -> Form:
+    """The same for custom resources, which refuse in other words."""
+    try:
+        return negotiate(accept)
+    except NotAcceptable as error:
+        raise NotAcceptable(_MEDIA_TYPES) from error
+
+
 def _parse(accept: str) -> list[_Clause]:
     clauses = []
     for text in accept.split(","):
