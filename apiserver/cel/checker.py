@@ -90,6 +90,7 @@ class _Checker:
         self._functions, self._struct_prefixes = functions, struct_prefixes
         self.problems: list[Problem] = []
         self.names: set[str] = set()
+        self._may_mix = False  # within the arguments of format(), lists may hold anything
 
     def type_of(self, node: Node) -> Type:
         node.type = self._find(node)
@@ -179,7 +180,7 @@ class _Checker:
             if is_optional and type_.name == "optional_type":
                 type_ = type_.parameters[0]
             first = next((other for other in found if other != DYN), DYN)
-            if type_ != DYN and not matches(first, type_, {}):
+            if type_ != DYN and not self._may_mix and not matches(first, type_, {}):
                 self._problem(element, f"expected type '{first}' but found '{type_}'")
             found.append(type_)
         return joined(found)
@@ -188,7 +189,9 @@ class _Checker:
 
     def _call(self, node: Call) -> Type:
         self._settle_name(node)
+        may_mix, self._may_mix = self._may_mix, self._may_mix or node.function == "format"
         arguments = [self.type_of(argument) for argument in node.arguments]
+        self._may_mix = may_mix
         target = self.type_of(node.target) if node.target is not None else None
         special = _SPECIAL.get(node.function)
         if special is not None and target is None:

@@ -1,0 +1,181 @@
+"""The life of a custom kind, on a server of its own: from its definition to the deletion of its objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubeloop.apimachinery import conditions
+from kubeloop.apimachinery.errors import ApiError, Invalid, NotFound
+from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.testing.cluster import Cluster, run_cluster
+
+DEFINITIONS = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+WIDGETS, NEW_WIDGETS = (Resource("example.com", version, "widgets", "Widget") for version in ("v1", "v2"))
+NAME = "widgets.example.com"
+
+
+def a_version(name: str, fields: Object, **more: Any) -> Object:
+    spec = {"type": "object", "properties": fields}
+    schema = {"type": "object", "properties": {"spec": spec, "status": {"type": "object", "properties": {"n": INT}}}}
+    return {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": schema}, **more}
+
+
+def a_definition(*versions: Object) -> Object:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": NAME},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": list(versions),
+        },
+    }
+
+
+def a_widget(name: str = "a", resource: Resource = WIDGETS, **spec: Any) -> Object:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": resource.api_version, "kind": "Widget", "metadata": metadata, "spec": spec}
+
+
+INT, TEXT = {"type": "integer"}, {"type": "string"}
+
+
+async def defined(cluster: Cluster, *versions: Object) -> None:
+    await cluster.create(a_definition(*versions), DEFINITIONS)
+
+    async def is_established() -> bool:
+        definition = await cluster.api.get(DEFINITIONS, NAME)
+        return conditions.is_true(conditions.conditions_of(definition), "Established")
+
+    await cluster.eventually(is_established)
+
+
+def test_an_established_kind_is_served() -> None:
+    """Whoever sees Established can create, default, change and read objects at once."""
+
+    async def check(cluster: Cluster) -> Object:
+        await defined(cluster, a_version("v1", {"n": INT, "t": {**TEXT, "default": "x"}}))
+        widget = await cluster.create(a_widget(n=1), WIDGETS)
+        await cluster.patch(widget, {"spec": {"n": 2}}, WIDGETS)
+        return await cluster.read(widget, WIDGETS)
+
+    widget = run_cluster(check)
+
+    assert (2, {"n": 2, "t": "x"}) == (widget["metadata"]["generation"], widget["spec"])
+
+
+def test_a_changed_schema_shows_on_old_objects() -> None:
+    """Objects stored before get new defaults and lose what is no longer known whenever they are read."""
+
+    async def check(cluster: Cluster) -> Object:
+        await defined(cluster, a_version("v1", {"old": INT}))
+        widget = await cluster.create(a_widget(old=1), WIDGETS)
+        versions = [a_version("v1", {"new": {**INT, "default": 7}})]
+        await cluster.patch(a_definition(), {"spec": {"versions": versions}}, DEFINITIONS)
+
+        async def changed() -> Object:
+            shown = await cluster.read(widget, WIDGETS)
+            return shown if shown["spec"] == {"new": 7} else {}
+
+        return await cluster.eventually(changed)
+
+    assert {"new": 7} == run_cluster(check)["spec"]
+
+
+def test_versions_share_objects() -> None:
+    """An object written in one version is read in another, which shows what it knows."""
+
+    async def check(cluster: Cluster) -> tuple[Object, Object]:
+        await defined(cluster, a_version("v1", {"a": INT, "b": INT}), a_version("v2", {"a": INT}))
+        await cluster.create(a_widget(a=1, b=2), WIDGETS)
+        return (
+            await cluster.api.get(WIDGETS, "a", "default"),
+            await cluster.api.get(NEW_WIDGETS, "a", "default"),
+        )
+
+    old, new = run_cluster(check)
+
+    assert ({"a": 1, "b": 2}, {"a": 1}, "example.com/v2") == (old["spec"], new["spec"], new["apiVersion"])
+
+
+def test_status_is_apart() -> None:
+    """With the status subresource each endpoint changes only its half, and only the spec moves the generation."""
+
+    async def check(cluster: Cluster) -> Object:
+        await defined(cluster, a_version("v1", {"n": INT}, subresources={"status": {}}))
+        widget = await cluster.create({**a_widget(n=1), "status": {"n": 5}}, WIDGETS)
+        assert "status" not in widget
+        both = {"spec": {"n": 9}, "status": {"n": 9}}
+        return await cluster.api.patch(WIDGETS, "a", both, "default", subresource="status")
+
+    widget = run_cluster(check)
+
+    assert ({"n": 1}, {"n": 9}, 1) == (widget["spec"], widget["status"], widget["metadata"]["generation"])
+
+
+def test_invalid_objects_are_refused() -> None:
+    """The schema's errors and broken rules come out as field errors."""
+
+    async def check(cluster: Cluster) -> list[str]:
+        version = a_version("v1", {"n": {**INT, "x-kubernetes-validations": [{"rule": "self < 5"}]}})
+        await defined(cluster, version)
+        messages = []
+        for value in ("x", 9):
+            with pytest.raises(Invalid) as refusal:
+                await cluster.create(a_widget(n=value), WIDGETS)
+            messages.append(refusal.value.message)
+        return messages
+
+    wrong_type, broken_rule = run_cluster(check)
+
+    assert 'spec.n: Invalid value: "string": spec.n in body must be of type integer: "string"' in wrong_type
+    assert 'Widget.example.com "a" is invalid: spec.n: Invalid value: 9: failed rule: self < 5' == broken_rule
+
+
+def test_a_deleted_definition_takes_its_objects_along() -> None:
+    """Objects go first, held by their finalizers; until then nothing new is created, and afterwards nothing served."""
+
+    async def check(cluster: Cluster) -> ApiError:
+        await defined(cluster, a_version("v1", {"n": INT}))
+        held = a_widget("held")
+        held["metadata"]["finalizers"] = ["example.com/hold"]
+        await cluster.create(held, WIDGETS)
+        await cluster.create(a_widget("free"), WIDGETS)
+        await cluster.delete(a_definition(), DEFINITIONS)
+        await cluster.settled()
+        assert ["held"] == [widget["metadata"]["name"] for widget in await cluster.list(WIDGETS)]
+        with pytest.raises(ApiError) as refusal:
+            await cluster.create(a_widget("late"), WIDGETS)
+        await cluster.patch(held, {"metadata": {"finalizers": None}}, WIDGETS)
+        await cluster.settled()
+        for resource, name, namespace in ((DEFINITIONS, NAME, ""), (WIDGETS, "held", "default")):
+            with pytest.raises(NotFound):
+                await cluster.api.get(resource, name, namespace)
+        return refusal.value
+
+    refusal = run_cluster(check)
+
+    assert (405, "create not allowed while custom resource definition is terminating") == (
+        refusal.code,
+        refusal.message,
+    )
+
+
+def test_kinds_survive_a_restart() -> None:
+    """A server that starts again serves the kinds of its definitions with its first answer."""
+
+    async def check(cluster: Cluster) -> Object:
+        await defined(cluster, a_version("v1", {"n": INT}))
+        await cluster.create(a_widget(n=1), WIDGETS)
+        await cluster.stop_server()
+        await cluster.start_server()
+        return await cluster.api.get(WIDGETS, "a", "default")
+
+    assert {"n": 1} == run_cluster(check)["spec"]

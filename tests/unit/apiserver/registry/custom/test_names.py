@@ -1,0 +1,61 @@
+"""Which names definitions get."""
+
+from __future__ import annotations
+
+from apiserver.registry.custom.kinds import by_preference
+from apiserver.registry.custom.names import established, status_with_names
+from kubeloop.apimachinery.meta import Object
+
+NOW = "2026-01-02T03:04:05Z"
+
+
+def definition(plural: str, kind: str, *short: str, accepted: bool = False) -> Object:
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    if short:
+        names["shortNames"] = list(short)  # type: ignore[assignment]
+    return {
+        "metadata": {"name": f"{plural}.example.com"},
+        "spec": {"group": "example.com", "names": names},
+        "status": {"acceptedNames": names if accepted else {"plural": "", "kind": ""}, "conditions": None},
+    }
+
+
+def test_free_names_are_accepted() -> None:
+    """A definition alone gets all it wants, and is established in a second step."""
+    wanted = definition("widgets", "Widget", "wd")
+
+    status = status_with_names(wanted, [], NOW)
+    conditions = established({**wanted, "status": status}, NOW)["conditions"]
+
+    assert {**wanted["spec"]["names"]} == status["acceptedNames"]
+    assert [("NamesAccepted", "True"), ("Established", "False")] == [
+        (c["type"], c["status"]) for c in status["conditions"]
+    ]
+    assert ["True", "True"] == [condition["status"] for condition in conditions]
+
+
+def test_taken_names_are_refused() -> None:
+    """A short name and a kind another definition has are not given twice; the last conflict is the one told."""
+    other = definition("gizmos", "Widget", "wd", accepted=True)
+
+    status = status_with_names(definition("widgets", "Widget", "wd"), [other], NOW)
+
+    assert ["ListKindConflict", "NotAccepted"] == [condition["reason"] for condition in status["conditions"]]
+    assert '"WidgetList" is already in use' == status["conditions"][0]["message"]
+    assert "shortNames" not in status["acceptedNames"]
+
+
+def test_settled_definitions_stay_as_they_are() -> None:
+    """Looking at an accepted definition again changes nothing, so the loop comes to rest."""
+    wanted = definition("widgets", "Widget")
+    wanted["status"] = status_with_names(wanted, [], NOW)
+    wanted["status"] = established(wanted, NOW)
+
+    assert wanted["status"] == status_with_names(wanted, [], "2027-01-01T00:00:00Z")
+
+
+def test_order_of_versions() -> None:
+    """Stable versions before beta before alpha, newer before older, other names last."""
+    versions = ["foo1", "v1alpha1", "v3beta1", "v10", "v2", "v1beta2", "v1"]
+
+    assert ["v10", "v2", "v1", "v3beta1", "v1beta2", "v1alpha1", "foo1"] == sorted(versions, key=by_preference)
