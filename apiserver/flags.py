@@ -30,8 +30,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="over plain HTTP kubectl sends no credentials: take it for this member of system:masters",
     )
-    add("--tls-cert-file", default="", metavar="FILE")
-    add("--tls-private-key-file", default="", metavar="FILE")
+    add("--tls-cert-file", type=Path, metavar="FILE", help="serve HTTPS with this certificate")
+    add("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    add("--client-ca-file", type=Path, metavar="FILE", help="whose client certificates name users (CN) and groups (O)")
     _add_token_flags(add)
     add("--logging-format", choices=["text", "json"], default="text")
     add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")

@@ -8,6 +8,7 @@ import ipaddress
 import os
 import random
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from apiserver.auth.authentication import API_AUDIENCES, TokenFile
 from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
+from apiserver.connections import ClientConnection, check_files
 from apiserver.server import RBAC, ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
@@ -42,12 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     exit_code = 0
     try:
         _check_address(options)
+        _check_tls(options)
         listening = _listen(options.bind_address, options.port)
         server = ApiServer(
             _storage(options),
             SystemClock(),
             random.Random(),  # seeded by the operating system
             token_sources=[_token_file(path, _audiences(options)) for path in options.token_auth_file],
+            knows_certificates=options.client_ca_file is not None,
             allow_anonymous=options.anonymous_auth,
             authorization_mode=options.authorization_mode,
             insecure_kubectl_user="" if options.tls_cert_file else options.insecure_kubectl_user,
@@ -75,10 +79,28 @@ def _check_address(options: argparse.Namespace) -> None:
     """Plain HTTP stays on this machine: any other address needs TLS, authentication and authorization."""
     address = options.bind_address
     local = address == "localhost" or (_is_address(address) and ipaddress.ip_address(address).is_loopback)
-    secured = options.tls_cert_file and options.tls_private_key_file and options.token_auth_file
+    secured = options.tls_cert_file and (options.token_auth_file or options.client_ca_file)
     if not local and not (secured and options.authorization_mode == RBAC):
-        needs = "--tls-cert-file, --tls-private-key-file, --token-auth-file and --authorization-mode=RBAC"
+        needs = (
+            "--tls-cert-file, --tls-private-key-file, --token-auth-file or --client-ca-file, and "
+            "--authorization-mode=RBAC"
+        )
         raise UsageError(f"--bind-address={address} is not a loopback address; it needs {needs}")
+
+
+def _check_tls(options: argparse.Namespace) -> None:
+    """Certificate and key come together, fit together, and can be read."""
+    certificate, key = options.tls_cert_file, options.tls_private_key_file
+    if not certificate and not key and not options.client_ca_file:
+        return
+    if not certificate or not key:
+        raise UsageError("--tls-cert-file and --tls-private-key-file are needed, both, to serve HTTPS")
+    try:
+        check_files(certificate, key, options.client_ca_file)
+    except OSError as error:
+        given = f"--tls-cert-file={certificate} --tls-private-key-file={key}"
+        client_ca = f" --client-ca-file={options.client_ca_file}" if options.client_ca_file else ""
+        raise UsageError(f"{given}{client_ca}: {error.strerror or error}") from error
 
 
 def _is_address(text: str) -> bool:
@@ -170,7 +192,7 @@ class _Server(uvicorn.Server):
 async def _serve(server: ApiServer, listening: socket.socket, options: argparse.Namespace) -> None:
     config = uvicorn.Config(
         server.app,
-        http="httptools",
+        http=ClientConnection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -178,8 +200,10 @@ async def _serve(server: ApiServer, listening: socket.socket, options: argparse.
         server_header=False,
         timeout_keep_alive=120,
         timeout_graceful_shutdown=GRACEFUL_STOP_SECONDS,
-        ssl_certfile=options.tls_cert_file or None,
-        ssl_keyfile=options.tls_private_key_file or None,
+        ssl_certfile=options.tls_cert_file,
+        ssl_keyfile=options.tls_private_key_file,
+        ssl_ca_certs=options.client_ca_file,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if options.client_ca_file else ssl.CERT_NONE,
     )
     async with server.running():
         await _Server(config, server.end_watches).serve(sockets=[listening])

@@ -59,6 +59,7 @@ class ApiServer:
         rng: random.Random,
         *,
         token_sources: Iterable[TokenSource] = (),
+        knows_certificates: bool = False,
         allow_anonymous: bool = True,
         authorization_mode: str = RBAC,
         insecure_kubectl_user: str = "",
@@ -67,7 +68,10 @@ class ApiServer:
         keys_uri: str = KEYS_PATH,
         schema: Schema | None = None,
     ) -> None:
-        """Without token sources the server asks nobody who he is. `keys_uri` is where others find the public keys."""
+        """Without token sources and client certificates the server asks nobody who he is.
+
+        `keys_uri` is where others find the public keys of service account tokens.
+        """
         schema = schema or Schema.load()
         self._storage = storage
         self.cache = WatchCache(storage)
@@ -86,7 +90,8 @@ class ApiServer:
         tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
         authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
-        gate = Gate(authenticator.authenticate if sources else _unsecured, authorizer, kubectl)
+        asks = bool(sources) or knows_certificates
+        gate = Gate(authenticator.authenticate if asks else _unsecured, authorizer, kubectl)
         metrics = Metrics(clock.monotonic)
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics)

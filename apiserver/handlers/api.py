@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
+from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import Gate
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
 from apiserver.handlers.metrics import Metrics
-from apiserver.handlers.negotiation import negotiate
+from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.request import Target, find_target, parse_query, split_path
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
@@ -90,7 +91,7 @@ class KubernetesApi:
     ) -> Response | None:
         headers = dict(scope["headers"])
         query = parse_query(scope["query_string"])
-        user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"])
+        user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"], scope.get(CERTIFIED))
         path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
         segments = split_path(path)
         found = self._find(segments, headers)
@@ -101,7 +102,7 @@ class KubernetesApi:
         measured.verb, measured.resource = verb, found.kind.plural
         if found.kind.deprecation:
             warnings.add(found.kind.deprecation)
-        form = negotiate(headers.get(b"accept", b"").decode("latin-1"))
+        form = (negotiate_custom if found.kind.is_custom else negotiate)(_accept(headers))
         body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
         call = Call(self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings)
         if verb == "watch":

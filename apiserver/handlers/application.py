@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
+from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import Gate
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.metrics import Metrics
@@ -41,7 +42,7 @@ class Application(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
-        elif not _is_local(_host(scope)):
+        elif scope.get("scheme") != "https" and not _is_local(_host(scope)):
             await _refuse_host(_host(scope)).send(send)
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
             await self._api(scope, receive, send)
@@ -52,7 +53,8 @@ class Application(FastAPI):
 
     def _refusal(self, scope: Scope) -> ApiError | None:
         try:
-            self._gate.admit(scope["method"], scope["path"], parse_query(scope["query_string"]), scope["headers"])
+            query = parse_query(scope["query_string"])
+            self._gate.admit(scope["method"], scope["path"], query, scope["headers"], scope.get(CERTIFIED))
         except ApiError as error:
             return error
         return None
@@ -76,7 +78,10 @@ def _host(scope: Scope) -> str:
 
 @lru_cache(256)
 def _is_local(host: str) -> bool:
-    """Whether the client meant this machine. A web page that rebinds its own name to 127.0.0.1 did not."""
+    """Whether the client meant this machine. A web page that rebinds its own name to 127.0.0.1 did not.
+
+    Only asked of plain HTTP: over TLS the certificate says whose name this is.
+    """
     if host in ("", "localhost") or host.endswith(".localhost"):
         return True
     try:

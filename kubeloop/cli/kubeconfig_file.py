@@ -6,9 +6,11 @@ replaced as a whole, keeping its mode.
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ import yaml
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.options import UsageError
+from kubeloop.client.api import Api
+from kubeloop.client.connections import Connections
+from kubeloop.client.kubeconfig import Connection, tls_context
 
 NAME = "kubeloop"
 LOCK_SECONDS = 5.0
@@ -23,7 +28,41 @@ LOCK_SECONDS = 5.0
 Config = dict[str, Any]
 
 
-async def write_context(path: Path, server: str, token: str, clock: Clock) -> None:
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What it takes to reach a server and to be somebody there. PEM text; empty is left out."""
+
+    server: str
+    token: str = ""
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+
+    def entries(self, name: str) -> Iterator[tuple[str, Config]]:
+        """The cluster, user and context of that name, each with the section it belongs into."""
+        cluster = {"server": self.server, "certificate-authority-data": _data(self.ca)}
+        user = {
+            "token": self.token,
+            "client-certificate-data": _data(self.certificate),
+            "client-key-data": _data(self.key),
+        }
+        yield "clusters", {"name": name, "cluster": _without_empty(cluster)}
+        yield "users", {"name": name, "user": _without_empty(user)}
+        yield "contexts", {"name": name, "context": {"cluster": name, "user": name}}
+
+    def connect(self) -> Api:
+        connection = Connection(self.server, token=self.token, ca=self.ca, certificate=self.certificate, key=self.key)
+        return Api(self.server, Connections(self.server, tls_context(connection)), self.token)
+
+    def kubeconfig(self, name: str) -> str:
+        """A kubeconfig of its own."""
+        config: Config = {"apiVersion": "v1", "kind": "Config", "current-context": name}
+        for section, entry in self.entries(name):
+            config[section] = [entry]
+        return yaml.safe_dump(config, sort_keys=False)
+
+
+async def write_context(path: Path, login: Login, clock: Clock) -> None:
     """Set cluster, user and context `kubeloop`, and make it the current one. UsageError where that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,13 +72,20 @@ async def write_context(path: Path, server: str, token: str, clock: Clock) -> No
     try:
         config = _read(path)
         _backup(path)
-        _set(config, "clusters", {"name": NAME, "cluster": {"server": server}})
-        _set(config, "users", {"name": NAME, "user": {"token": token} if token else {}})
-        _set(config, "contexts", {"name": NAME, "context": {"cluster": NAME, "user": NAME}})
+        for section, entry in login.entries(NAME):
+            _set(config, section, entry)
         config["current-context"] = NAME
         _replace(path, config)
     finally:
         _lock(path).unlink(missing_ok=True)
+
+
+def _data(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _without_empty(values: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}
 
 
 def _lock(path: Path) -> Path:

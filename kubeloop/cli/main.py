@@ -43,6 +43,7 @@ def up(
     apiserver_arg: Annotated[
         list[str] | None, typer.Option(envvar="KUBELOOP_APISERVER_ARG", help="--flag=value for the API server; repeat")
     ] = None,
+    secure: Annotated[bool, typer.Option("--secure", envvar="KUBELOOP_SECURE", help="TLS, certificates, RBAC")] = False,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="return when the stack is ready")] = False,
 ) -> None:
     """Start the whole stack: API server, control loops, scheduler and nodes, each a process."""
@@ -50,7 +51,7 @@ def up(
     from kubeloop.cli.up import up as run_up
 
     options = UpOptions(
-        port, data_dir, nodes, kubeconfig, node_cpu, node_memory, node_pods, tuple(apiserver_arg or ()), detach
+        port, data_dir, nodes, kubeconfig, node_cpu, node_memory, node_pods, tuple(apiserver_arg or ()), detach, secure
     )
     start = up_detached if detach else run_up
     asyncio.run(start(options, Display()))

@@ -28,10 +28,11 @@ class UpOptions:
     node_pods: int = 110
     apiserver_args: tuple[str, ...] = ()
     detach: bool = False
+    secure: bool = False  # TLS, and everybody is asked who he is
 
     @property
     def server(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.secure else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def kubeconfig_path(self) -> Path:
@@ -66,6 +67,7 @@ class UpOptions:
             f"--node-memory={self.node_memory}",
             f"--node-pods={self.node_pods}",
             *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
+            *(["--secure"] if self.secure else []),
         ]
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.cli.options import UpOptions
+from kubeloop.cli.private_files import write_private
+from kubeloop.cli.secure import CONTROLLERS, NODES, SCHEDULER, Secured
 
 APISERVER = "apiserver"
 # kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
@@ -24,28 +26,37 @@ class Service:
     needs: tuple[str, ...] = ()
 
 
-def services(options: UpOptions, token_file: Path) -> Sequence[Service]:
+def services(options: UpOptions, token_file: Path, secured: Secured | None = None) -> Sequence[Service]:
     """Every process of the stack, in the order in which they start; they stop in the reverse order.
 
     The loops begin together with the API server and wait for it themselves: that is half a second of a cold start.
     One instance of each runs here, so none of them needs to win an election after a crash.
     """
     python = sys.executable
-    client = (f"--master={options.server}", f"--token-file={token_file}", "--leader-elect=false")
-    controllers = (python, "-m", "controllers", *client)
+
+    def client(component: str) -> tuple[str, ...]:
+        if secured is not None:
+            return (f"--kubeconfig={secured.kubeconfig(component)}",)
+        return (f"--master={options.server}", f"--token-file={token_file}")
+
+    alone = "--leader-elect=false"
+    controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone)
+    root_ca = (f"--root-ca-file={secured.ca_file}",) if secured is not None else ()
     return (
-        Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options))),
+        Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
-        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset")),
-        Service("scheduler", (python, "-m", "controllers.scheduler", *client)),
-        Service("kubelet-sim", (python, "-m", "kubelet_sim", *client[:2], *_node_flags(options))),
+        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *root_ca)),
+        Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone)),
+        Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )
 
 
-def _apiserver_flags(options: UpOptions) -> list[str]:
+def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
     flags = [f"--port={options.port}", f"--data-dir={options.data_dir}", *options.apiserver_args]
-    if secures(options):
+    if secured is not None:
+        flags += secured.apiserver_flags
+    elif secures(options):
         flags.append(f"--token-auth-file={component_tokens(options.data_dir)}")
         if not any(argument.startswith(KUBECTL_USER) for argument in options.apiserver_args):
             flags.append(f"{KUBECTL_USER}=kubernetes-admin")
@@ -62,7 +73,7 @@ def _node_flags(options: UpOptions) -> list[str]:
 
 
 def secures(options: UpOptions) -> bool:
-    """Whether the API server will ask who is calling: then the stack's own processes need a token too."""
+    """Whether a server on plain HTTP will ask who is calling: then the stack's own processes need a token too."""
     return any(argument.startswith("--token-auth-file") for argument in options.apiserver_args)
 
 
@@ -74,12 +85,6 @@ def write_component_token(data_dir: Path) -> Path:
     """A fresh token for the stack's own processes, readable by this user only; returns the file that holds it."""
     token = secrets.token_urlsafe(24)
     token_file = data_dir / "components.token"
-    _write_private(token_file, token)
-    _write_private(component_tokens(data_dir), f'{token},kubeloop,kubeloop,"system:masters"\n')
+    write_private(token_file, token)
+    write_private(component_tokens(data_dir), f'{token},kubeloop,kubeloop,"system:masters"\n')
     return token_file
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text)

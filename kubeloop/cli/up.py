@@ -10,13 +10,13 @@ from pathlib import Path
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
-from kubeloop.cli.kubeconfig_file import write_context
+from kubeloop.cli.kubeconfig_file import Login, write_context
 from kubeloop.cli.options import UpOptions, UsageError
 from kubeloop.cli.readiness import wait_for_nodes, wait_for_server
+from kubeloop.cli.secure import secure
 from kubeloop.cli.services import secures, services, write_component_token
 from kubeloop.cli.state import StackState, own_state
 from kubeloop.cli.supervisor import Report, Supervisor, end_leftovers
-from kubeloop.client.api import Api
 from kubeloop.clock import SystemClock
 
 # A stack writes about 3 MB before it is ready; with less room than this it would end in a half-written log.
@@ -28,15 +28,16 @@ async def up(options: UpOptions, display: Display) -> None:
     clock = SystemClock()
     await prepare(options, display.note, clock)
     token_file = write_component_token(options.data_dir)
+    secured = secure(options, clock.now()) if options.secure else None
     state = StackState(options.server, own_state("supervisor"), kubeconfig=str(options.kubeconfig_path))
-    started = services(options, token_file)
+    started = services(options, token_file, secured)
     supervisor = Supervisor(started, options.data_dir, state, clock, display.step)
     _on_signals(supervisor)
     display.step("starting " + ", ".join(service.name for service in started))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(_run(supervisor, display))
-        token = token_file.read_text() if secures(options) else ""
-        begun = tasks.create_task(_become_ready(options, supervisor, state, display, clock, token))
+        login = secured.admin if secured else Login(options.server, token_file.read_text() if secures(options) else "")
+        begun = tasks.create_task(_become_ready(options, supervisor, state, display, clock, login))
         running.add_done_callback(lambda _: begun.cancel())
 
 
@@ -54,12 +55,12 @@ async def _run(supervisor: Supervisor, display: Display) -> None:
 
 
 async def _become_ready(
-    options: UpOptions, supervisor: Supervisor, state: StackState, display: Display, clock: Clock, token: str
+    options: UpOptions, supervisor: Supervisor, state: StackState, display: Display, clock: Clock, login: Login
 ) -> None:
-    async with Api(options.server, token=token, user_agent="kubeloop") as api:
+    async with login.connect() as api:
         await wait_for_server(api, clock)
         display.step(f"the API server is ready on {options.server}")
-        await write_context(options.kubeconfig_path, options.server, token, clock)
+        await write_context(options.kubeconfig_path, login, clock)
         await wait_for_nodes(api, options.nodes, display.step, clock)
     supervisor.ready()
     display.ready(options, state)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubeloop.cli.kubeconfig_file import LOCK_SECONDS, write_context
+from kubeloop.cli.kubeconfig_file import LOCK_SECONDS, Login, write_context
 from kubeloop.cli.options import UsageError
 from tests.testkit.reader import InstantClock
 
@@ -17,7 +17,7 @@ SERVER = "http://127.0.0.1:8001"
 
 
 def write(path: Path, token: str = "", clock: InstantClock | None = None) -> Any:
-    asyncio.run(write_context(path, SERVER, token, clock or InstantClock()))
+    asyncio.run(write_context(path, Login(SERVER, token), clock or InstantClock()))
     return yaml.safe_load(path.read_text())
 
 

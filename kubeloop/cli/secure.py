@@ -1,0 +1,103 @@
+"""`kubeloop up --secure`: certificates, tokens and kubeconfigs, made before anything starts.
+
+The API server then speaks TLS with a certificate of the stack's own authority and asks everybody who he is. The user is
+an administrator by a client certificate in the kubeconfig; every process of the stack has a token and a kubeconfig of
+its own in the data directory.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubeloop.cli.kubeconfig_file import Login
+from kubeloop.cli.options import UpOptions
+from kubeloop.cli.private_files import write_private
+
+if TYPE_CHECKING:
+    from kubeloop.cli.certificates import Authority
+
+ADMIN = "kubernetes-admin"
+MASTERS = "system:masters"
+
+# The names under which clients reach the API server, inside and outside of a cluster.
+HOSTS = (
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    "10.96.0.1",
+)
+
+CONTROLLERS, SCHEDULER, NODES = "kube-controller-manager", "kube-scheduler", "kubelet-sim"
+# Process -> the user it is, and its groups. The scheduler does with what RBAC gives to its user; the loops would be one
+# user each in a real cluster, and the nodes one each, with an authorizer of their own.
+USERS: Mapping[str, tuple[str, str]] = {
+    CONTROLLERS: ("system:kube-controller-manager", MASTERS),
+    SCHEDULER: ("system:kube-scheduler", ""),
+    NODES: ("system:kubelet-sim", MASTERS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """Where everything lies, and who the user is."""
+
+    folder: Path
+    admin: Login
+
+    @property
+    def ca_file(self) -> Path:
+        return self.folder / "ca.crt"
+
+    @property
+    def apiserver_flags(self) -> list[str]:
+        return [
+            f"--tls-cert-file={self.folder / 'apiserver.crt'}",
+            f"--tls-private-key-file={self.folder / 'apiserver.key'}",
+            f"--client-ca-file={self.ca_file}",
+            f"--token-auth-file={self.folder / 'tokens.csv'}",
+        ]
+
+    def kubeconfig(self, component: str) -> Path:
+        return self.folder / f"{component}.kubeconfig"
+
+
+def secure(options: UpOptions, now: datetime) -> Secured:
+    """Make everything. What lay there before is replaced, but for the authority. UsageError if that is unusable."""
+    from kubeloop.cli.certificates import Authority  # loads cryptography: 100 ms for those who want it
+
+    folder = options.data_dir / "pki"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    authority = Authority.kept_in(folder, now)
+    _write_server_certificate(folder, authority)
+    admin = authority.for_client(ADMIN, [MASTERS])
+    login = Login(options.server, ca=authority.certificate, certificate=admin.certificate, key=admin.key)
+    secured = Secured(folder, login)
+    write_private(secured.kubeconfig("admin"), login.kubeconfig("admin"))
+    _write_tokens(secured)
+    return secured
+
+
+def _write_server_certificate(folder: Path, authority: Authority) -> None:
+    issued = authority.for_server("kube-apiserver", HOSTS)
+    write_private(folder / "apiserver.key", issued.key)
+    (folder / "apiserver.crt").write_text(issued.certificate)
+
+
+def _write_tokens(secured: Secured) -> None:
+    """A fresh token for each process."""
+    lines = []
+    for component, (user, groups) in USERS.items():
+        token = secrets.token_urlsafe(24)
+        login = Login(secured.admin.server, token=token, ca=secured.admin.ca)
+        write_private(secured.kubeconfig(component), login.kubeconfig(component))
+        lines.append(f'{token},{user},{component},"{groups}"\n')
+    write_private(secured.folder / "tokens.csv", "".join(lines))

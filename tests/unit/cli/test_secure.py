@@ -1,0 +1,70 @@
+"""What `kubeloop up --secure` makes before it starts anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from apiserver.auth.authentication import API_AUDIENCES, TokenFile
+from kubeloop.cli.options import UpOptions
+from kubeloop.cli.secure import USERS, secure
+from kubeloop.cli.services import services
+from kubeloop.client.kubeconfig import load
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> UpOptions:
+    return UpOptions(data_dir=tmp_path, secure=True)
+
+
+def test_every_process_is_a_user_of_its_own(options: UpOptions) -> None:
+    """Its kubeconfig leads to the server, trusts the authority and has the token of that user."""
+    secured = secure(options, NOW)
+    tokens = TokenFile.parse((secured.folder / "tokens.csv").read_text())
+
+    for component, (user, _) in USERS.items():
+        connection = load([secured.kubeconfig(component)])
+        identity = tokens.identify(connection.token, API_AUDIENCES)
+        assert identity is not None and user == identity.user.name
+        assert ("https://127.0.0.1:8001", secured.admin.ca.strip()) == (connection.server, connection.ca.strip())
+
+
+def test_only_its_user_reads_the_secrets(options: UpOptions) -> None:
+    """The folder is closed, and so is each file with a key or a token."""
+    folder = secure(options, NOW).folder
+
+    assert 0o700 == folder.stat().st_mode & 0o777
+    open_to_others = {file.name for file in folder.iterdir() if file.stat().st_mode & 0o077}
+    assert {"ca.crt", "apiserver.crt"} == open_to_others
+
+
+def test_the_stack_speaks_tls(options: UpOptions) -> None:
+    """The server gets certificates, the loops their kubeconfig and the authority to publish, and nobody plain HTTP."""
+    secured = secure(options, NOW)
+
+    commands = {service.name: " ".join(service.command) for service in services(options, Path("unused"), secured)}
+
+    assert f"--client-ca-file={secured.ca_file}" in commands["apiserver"]
+    assert f"--root-ca-file={secured.ca_file}" in commands["controllers"]
+    assert not any("http://" in command or "--insecure" in command for command in commands.values())
+
+
+def test_without_it_nothing_changes(options: UpOptions) -> None:
+    """The default stays plain HTTP with no certificates and no kubeconfigs."""
+    plain = replace(options, secure=False)
+
+    commands = " ".join(" ".join(service.command) for service in services(plain, Path("component.token")))
+
+    assert "http://127.0.0.1:8001" == plain.server
+    assert not any(word in commands for word in ("tls", "ca-file", "kubeconfig"))
+
+
+def test_the_command_line_says_it_too(options: UpOptions) -> None:
+    """A detached stack is started with the same flag."""
+    assert "--secure" in options.as_flags()
+    assert "--secure" not in replace(options, secure=False).as_flags()
