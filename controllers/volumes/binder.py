@@ -44,7 +44,7 @@ def add_binder(manager: Manager) -> None:
         [
             For(cache.claims),
             Watches(cache.volumes, cache.claims_that_mind),
-            Watches(cache.classes, lambda storage_class: cache.unsettled(name_of(storage_class))),
+            Watches(cache.classes, cache.claims_that_wait_for),
         ],
         resync_seconds=RESYNC_SECONDS,
     )
@@ -100,6 +100,10 @@ class Cache:
     def unsettled(self, storage_class: str) -> list[ObjectKey]:
         """The claims of a class that look for a volume."""
         return [key_of(claim) for claim in self.claims.by_index(_UNSETTLED, storage_class)]
+
+    def claims_that_wait_for(self, storage_class: ReadOnlyObject) -> list[ObjectKey]:
+        """Those of the class, and those of none: it may be the default."""
+        return self.unsettled(name_of(storage_class)) + self.unsettled("")
 
     def claims_that_mind(self, volume: ReadOnlyObject) -> list[ObjectKey]:
         """Whom a change of the volume may concern: who has it, who names it, and who may take it if it is free."""

@@ -22,8 +22,8 @@ from controllers.scheduler.interface import CycleState, FilterPlugin, Handle, Pr
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_claims import if_claimed, pod_claims
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject
+from controllers.scheduler.status import SKIP, Code, Status
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
 from kubeloop.apimachinery.resource import (
     CSI_NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -51,18 +51,9 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | None:
         """What the pod would attach is the same on every node."""
-        used = list(pod_claims(pod))
-        if not used:
+        if not any(pod_claims(pod)):
             return SKIP
-        wanted: set[Attachable] = set()
-        for one in used:
-            claim = self._claims.get(one.key)
-            if claim is None:
-                return unresolvable(f"looking up PVC {one.key}: {one.missing}")
-            if one.is_ephemeral and (why := claims.why_not_for_pod(pod.pod, claim)):
-                return failed(why)
-            wanted |= self._attachable(claim)
-        state[NAME] = wanted
+        state[NAME] = self._of_pod(pod)  # claims that are missing or not the pod's are VolumeBinding's to refuse
         return None
 
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
@@ -109,7 +100,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         storage_class = self._classes.get(ObjectKey("", claims.class_of(claim)))
         if storage_class is None:
             return set()
-        return {(storage_class["provisioner"], f"to be made for {claim['metadata']['uid']}")}
+        return {(storage_class["provisioner"], f"to be made for {key_of(claim)}")}
 
 
 def _csi(volume: ReadOnlyObject | None) -> Mapping[str, str] | None:
