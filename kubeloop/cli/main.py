@@ -44,6 +44,14 @@ def up(
         list[str] | None, typer.Option(envvar="KUBELOOP_APISERVER_ARG", help="--flag=value for the API server; repeat")
     ] = None,
     secure: Annotated[bool, typer.Option("--secure", envvar="KUBELOOP_SECURE", help="TLS, certificates, RBAC")] = False,
+    default_storage_class: Annotated[
+        bool,
+        typer.Option(
+            "--default-storage-class",
+            envvar="KUBELOOP_DEFAULT_STORAGE_CLASS",
+            help="give claims without a class simulated volumes",
+        ),
+    ] = False,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="return when the stack is ready")] = False,
 ) -> None:
     """Start the whole stack: API server, control loops, scheduler and nodes, each a process."""
@@ -51,7 +59,17 @@ def up(
     from kubeloop.cli.up import up as run_up
 
     options = UpOptions(
-        port, data_dir, nodes, kubeconfig, node_cpu, node_memory, node_pods, tuple(apiserver_arg or ()), detach, secure
+        port,
+        data_dir,
+        nodes,
+        kubeconfig,
+        node_cpu,
+        node_memory,
+        node_pods,
+        tuple(apiserver_arg or ()),
+        detach,
+        secure,
+        default_storage_class,
     )
     start = up_detached if detach else run_up
     asyncio.run(start(options, Display()))

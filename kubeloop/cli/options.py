@@ -29,6 +29,7 @@ class UpOptions:
     apiserver_args: tuple[str, ...] = ()
     detach: bool = False
     secure: bool = False  # TLS, and everybody is asked who he is
+    default_storage_class: bool = False  # claims without a class get simulated volumes
 
     @property
     def server(self) -> str:
@@ -68,6 +69,7 @@ class UpOptions:
             f"--node-pods={self.node_pods}",
             *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
             *(["--secure"] if self.secure else []),
+            *(["--default-storage-class"] if self.default_storage_class else []),
         ]
 
 

@@ -42,11 +42,12 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
     alone = "--leader-elect=false"
     controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone)
     root_ca = (f"--root-ca-file={secured.ca_file}",) if secured is not None else ()
+    storage = ("--default-storage-class",) if options.default_storage_class else ()
     return (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
-        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *root_ca)),
+        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *root_ca, *storage)),
         Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone)),
         Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )

@@ -58,7 +58,8 @@ def test_without_a_name_the_context_goes_to_the_home_directory(monkeypatch: pyte
 
 def test_flags_say_all_that_the_options_say() -> None:
     """A command line made of them starts the same stack; detaching is no part of the stack."""
-    options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), detach=True)
+    extras = {"detach": True, "default_storage_class": True}
+    options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
     assert [
         "--port=1",
@@ -70,4 +71,5 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--node-pods=5",
         "--apiserver-arg=--a=b",
         "--apiserver-arg=--c",
+        "--default-storage-class",
     ] == options.as_flags()
