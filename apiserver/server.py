@@ -83,7 +83,7 @@ class ApiServer:
         authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
         ledger = StorageLedger(storage, self.cache)
         chain = default_chain(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng))
-        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema)
+        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
         sources = tuple(token_sources)

@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from apiserver.cel.parser import RESERVED
@@ -29,8 +30,17 @@ from apiserver.cel.types import (
     map_of,
     object_of,
 )
-from apiserver.cel.values import EvaluationError
-from apiserver.schema.json_schema import EMBEDDED, INT_OR_STRING, Schema, additional_of, items_of, properties_of
+from apiserver.cel.values import EvaluationError, MapList, SetList
+from apiserver.schema.json_schema import (
+    EMBEDDED,
+    INT_OR_STRING,
+    LIST_KEYS,
+    LIST_TYPE,
+    Schema,
+    additional_of,
+    items_of,
+    properties_of,
+)
 
 _TEXT_FORMATS = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
 _SCALARS = {"boolean": BOOL, "number": DOUBLE, "integer": INT}
@@ -59,13 +69,18 @@ def type_of(schema: Schema | None, *, is_root: bool = False, name: str = "object
     match schema.get("type"):
         case "array":
             items = type_of(items_of(schema), name=f"{name}.@idx")
-            return None if items is None else list_of(items)
+            return None if items is None else _list(schema, items)
         case "object":
             return _object(schema, name)
         case "string":
             return _TEXT_FORMATS.get(schema.get("format", ""), STRING)
         case scalar:
             return _SCALARS.get(scalar or "")
+
+
+def _list(schema: Schema, items: Type) -> Type:
+    keys = tuple(schema.get(LIST_KEYS) or ())
+    return replace(list_of(items), list_type=schema.get(LIST_TYPE, ""), list_keys=keys)
 
 
 def _object(schema: Schema, name: str) -> Type | None:
@@ -91,7 +106,7 @@ def escape(name: str) -> str:
 
 def needs_conversion(type_: Type) -> bool:
     """Whether JSON values of the type are not what CEL computes with."""
-    if type_ in (DOUBLE, BYTES, DURATION, TIMESTAMP):
+    if type_ in (DOUBLE, BYTES, DURATION, TIMESTAMP) or type_.list_type in ("set", "map"):
         return True
     parts = (field.type for field in type_.fields.values()) if type_.fields is not None else type_.parameters
     return any(needs_conversion(part) for part in parts)
@@ -107,7 +122,10 @@ def converted(value: Any, type_: Type) -> Any:
     if isinstance(value, Mapping) and type_.name == "map":
         return {key: converted(part, type_.parameters[1]) for key, part in value.items()}
     if isinstance(value, list) and type_.name == "list":
-        return [converted(element, type_.parameters[0]) for element in value]
+        elements = [converted(element, type_.parameters[0]) for element in value]
+        if type_.list_type == "map":
+            return MapList(elements, type_.list_keys)
+        return SetList(elements) if type_.list_type == "set" else elements
     if type_ == DOUBLE and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return _from_text(value, type_) if isinstance(value, str) else value

@@ -22,6 +22,8 @@ class Type:
     name: str
     parameters: tuple[Type, ...] = ()
     fields: Mapping[str, Field] | None = field(default=None, compare=False, repr=False)
+    list_type: str = field(default="", compare=False, repr=False)  # set or map, where a schema says so
+    list_keys: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name

@@ -45,6 +45,21 @@ class TypeValue:
     name: str
 
 
+class SetList(list[Any]):
+    """A list in which order does not count."""
+
+
+class MapList(list[Any]):
+    """A list of objects known by their keys, in any order."""
+
+    def __init__(self, elements: list[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(elements)
+        self.keys = keys
+
+    def by_key(self) -> dict[tuple[Any, ...], Any]:
+        return {tuple(element.get(key) for key in self.keys): element for element in self}
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -53,6 +68,10 @@ def equal(left: Any, right: Any) -> bool:
     """CEL's equality: numbers by value across types, never a bool with a number."""
     if isinstance(left, bool) or isinstance(right, bool):
         return isinstance(left, bool) and isinstance(right, bool) and left == right
+    if isinstance(left, SetList) and isinstance(right, SetList):
+        return len(left) == len(right) and all(contains(right, element) for element in left)
+    if isinstance(left, MapList) and isinstance(right, MapList):
+        return len(left) == len(right) and equal(left.by_key(), right.by_key())
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, Mapping) and isinstance(right, Mapping):

@@ -102,7 +102,8 @@ class KubernetesApi:
         measured.verb, measured.resource = verb, found.kind.plural
         if found.kind.deprecation:
             warnings.add(found.kind.deprecation)
-        form = (negotiate_custom if found.kind.is_custom else negotiate)(_accept(headers))
+        accept = _accept(headers)
+        form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
         body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
         call = Call(self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings)
         if verb == "watch":

@@ -53,7 +53,7 @@ class Body:
 
 
 def too_large() -> RequestEntityTooLarge:
-    return RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY_BYTES}", details={})
+    return RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY_BYTES}")
 
 
 def parse_body(body: Body) -> tuple[Any, bytes]:

@@ -15,10 +15,10 @@ JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 _REPRESENTATIONS = (
-    "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
-    "application/vnd.kubernetes.protobuf, application/json;stream=watch, "
-    "application/vnd.kubernetes.protobuf;stream=watch"
+    "406: Not Acceptable\n\nAvailable representations: "
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 )
+_STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 _MEDIA_TYPES = (
     "only the following media types are accepted: application/json, application/yaml, "
     "application/vnd.kubernetes.protobuf"
@@ -48,8 +48,11 @@ class _Clause:
 
 
 @lru_cache(256)
-def negotiate(accept: str) -> Form:
-    """The first form the client accepts that can be written; NotAcceptable (406) where there is none."""
+def negotiate(accept: str, may_stream: bool = False) -> Form:
+    """The first form the client accepts that can be written; NotAcceptable (406) where there is none.
+
+    `may_stream`: a collection, of which a refusal also names the forms of its watch.
+    """
     clauses = _parse(accept)
     if not clauses:
         return Form()
@@ -63,7 +66,9 @@ def negotiate(accept: str) -> Form:
         form = _form(clause)
         if form is not None:
             return form
-    raise NotAcceptable(_MEDIA_TYPES) if known else NotAcceptable(_REPRESENTATIONS, details={})
+    if known:
+        raise NotAcceptable(_MEDIA_TYPES)
+    raise NotAcceptable(_REPRESENTATIONS + (_STREAMS if may_stream else ""), details={})
 
 
 def _form(clause: _Clause) -> Form | None:

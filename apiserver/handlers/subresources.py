@@ -15,7 +15,7 @@ from apiserver.handlers.encoding import write
 from apiserver.handlers.response import TEXT, Response, success
 from apiserver.registry.options import WriteOptions
 from apiserver.schema.type_meta import GroupVersionKind
-from kubeloop.apimachinery.errors import ApiError, ServiceUnavailable
+from kubeloop.apimachinery.errors import ApiError, BadRequest, ServiceUnavailable
 from kubeloop.apimachinery.meta import Object
 
 Endpoint = Callable[[Call], Awaitable[Response]]
@@ -83,7 +83,9 @@ class SubresourceHandler:
         raise _no_kubelet("logs")
 
     async def _proxy(self, call: Call) -> Response:
-        await call.registry.store(call.target.kind).get(call.context())
+        obj = (await call.registry.store(call.target.kind).get(call.context())).object()
+        if call.target.kind.plural == "pods" and call.target.subresource != "proxy" and not obj["spec"].get("nodeName"):
+            raise BadRequest(f"pod {call.target.name} does not have a host assigned")
         raise _no_kubelet(call.target.subresource)
 
     async def _token(self, call: Call) -> Response:

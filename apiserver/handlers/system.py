@@ -24,6 +24,10 @@ def version() -> dict[str, Any]:
     return {
         "major": major,
         "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": GIT_VERSION,
         "gitCommit": "kubeloop",
         "gitTreeState": "clean",

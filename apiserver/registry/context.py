@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from apiserver.admission.chain import Chain
 from apiserver.auth.authentication import User
+from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.options import WARN, Warnings
 from apiserver.schema.definitions import Schema
@@ -33,6 +34,7 @@ class Machinery:
     clock: Clock
     rng: random.Random
     schema: Schema
+    authorizer: Authorizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ class Deleter:
         now = self._machinery.clock.now()
         strategy = self.kind.strategy
         if (begun := strategy.begin_deletion(obj, now)) is not None:
+            if finalizers := wanted_finalizers(begun["metadata"].get("finalizers") or [], options, False):
+                begun["metadata"]["finalizers"] = finalizers
             return begun
         graceful = strategy.graceful_deletion and not set_grace(
             obj, options.grace_period_seconds, strategy.deletion_grace_seconds, now

@@ -34,7 +34,7 @@ class EvictionStore:
         self._pods, self._budgets, self._deleter, self._machinery = pods, budgets, deleter, machinery
 
     async def create(self, eviction: Object, context: Context) -> None:
-        if (eviction.get("metadata", {}).get("name") or context.name) != context.name:
+        if eviction.get("metadata", {}).get("name") != context.name:
             raise BadRequest("name in URL does not match name in Eviction object")
         options = DeleteOptions.parse({}, eviction.get("deleteOptions") or {})
         context = replace(context, dry_run=context.dry_run or options.dry_run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from apiserver.registry.catalog import Kind
-from apiserver.storage.interface import Key, Stored
+from apiserver.storage.interface import Stored
 from kubeloop.apimachinery import field_selectors, selector_text
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.field_selectors import FieldSelector
@@ -23,19 +23,19 @@ class Selection:
 
     labels: Selector
     fields: FieldSelector
+    # Where what selectors may ask was not stored with every object: how to find it in one.
+    fields_of: Callable[[Stored], Mapping[str, str]] | None = None
 
     @property
     def is_everything(self) -> bool:
         return self.labels.is_empty and self.fields.is_empty
 
     def matches(self, stored: Stored) -> bool:
-        return self.fits(stored.key, stored.labels, stored.fields)
-
-    def fits(self, key: Key, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
-        if not self.labels.is_empty and not self.labels.matches(labels):
+        if not self.labels.is_empty and not self.labels.matches(stored.labels):
             return False
         if self.fields.is_empty:
             return True
+        key, fields = stored.key, stored.fields if self.fields_of is None else self.fields_of(stored)
         return self.fields.matches({**fields, "metadata.name": key.name, "metadata.namespace": key.namespace})
 
     def of(self, items: Sequence[Stored]) -> Sequence[Stored]:
@@ -65,7 +65,14 @@ def select(kind: Kind, label_selector: str, field_selector: str) -> Selection:
     for name in fields.fields:
         if name not in ("metadata.name", "metadata.namespace") and name not in supported:
             raise BadRequest(kind.strategy.unsupported_field(name))
-    return Selection(labels, fields)
+    return Selection(labels, fields, _fields_of(kind) if kind.is_custom and kind.conversion is not None else None)
+
+
+def _fields_of(kind: Kind) -> Callable[[Stored], Mapping[str, str]]:
+    """A definition may name other fields than it did when the object was stored, or than another version does."""
+    conversion = kind.conversion
+    assert conversion is not None
+    return lambda stored: kind.strategy.selectable_fields(conversion.from_stored(stored.object()))
 
 
 @lru_cache(_PARSED)

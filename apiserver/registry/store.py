@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from apiserver.admission.chain import Attributes
+from apiserver.auth.authorization import Access, require
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.field_management import FieldManagement, differs_in_times
@@ -164,6 +165,7 @@ class ResourceStore:
         await self._cache.fresh()
         exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
+            self._require_create(context)
             self._check_uid(obj["metadata"], "")
             obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
@@ -211,6 +213,7 @@ class ResourceStore:
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 raise self._conflict(context.name, why)
             obj["metadata"].pop("resourceVersion", None)
+            self._require_create(context)
             try:
                 return await self.create(obj, context, is_tracked=False), True
             except AlreadyExists:
@@ -251,7 +254,7 @@ class ResourceStore:
             release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
             try:
                 self._check(new, self._update_errors(new, old, rules, context.subresource))
-                context.warnings.add(*self.strategy.update_warnings(new, context.subresource))
+                context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
                 await self._machinery.admission.validate(attributes)
                 return await self._replace(current, new, old, context)
             except RevisionMismatch:
@@ -325,6 +328,19 @@ class ResourceStore:
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
         assert change.current is not None
         return change.current
+
+    def _require_create(self, context: Context) -> None:
+        """Whoever may update or patch may not for that reason create: a PUT or apply that does needs the verb too."""
+        access = Access(
+            context.user,
+            "create",
+            self._resource.group,
+            self._resource.version,
+            self._resource.plural,
+            namespace=context.namespace,
+            name=context.name,
+        )
+        require(self._machinery.authorizer, access)
 
     # -- shared by the verbs --------------------------------------------------------------------------------------
 

@@ -116,9 +116,9 @@ class Strategy:
         """Texts for Warning headers on create and update (deprecated fields and the like)."""
         return ()
 
-    def update_warnings(self, obj: Object, subresource: str) -> Sequence[str]:
-        """The same on an update; a status has none."""
-        return () if subresource == "status" else self.warnings(obj)
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """The same on an update: most kinds warn of the object whatever it was, and none of a status."""
+        return () if subresource == "status" else self.warnings(new)
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         """Why `name` is no good, in the words of apimachinery's validation; () where it is. Default: DNS subdomain."""

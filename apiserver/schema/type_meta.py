@@ -49,6 +49,9 @@ class GroupVersionKind(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
+_LIST = GroupVersionKind("", "v1", "List")  # what kubectl makes of several objects; it has no definition
+
+
 class TypeMetaError(ValueError):
     """The body does not say what it is; the message goes into `unrecognized`."""
 
@@ -83,7 +86,7 @@ def refusal(schema: Schema, sent: GroupVersionKind, expected: GroupVersionKind) 
     """Why a body of the kind `sent`, decodable as such, cannot be taken for `expected`; "" where it is that kind."""
     if sent == expected:
         return ""
-    known = schema.definition_name(*sent) != ""
+    known = schema.definition_name(*sent) != "" or sent == _LIST
     if not known and not (sent.kind == expected.kind and sent.version in _READABLE.get(sent.group, ())):
         where = f'no kind {quote(sent.kind)} is registered for version {quote(sent.api_version)} in scheme "{_SCHEME}"'
         return cannot_be_handled(sent, expected.kind, where)

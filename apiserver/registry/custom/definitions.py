@@ -44,6 +44,7 @@ class CustomResources:
         self._machinery = registry.machinery
         self._served: dict[str, tuple[object, list[Kind]]] = {}  # definition -> (what they were made from, its kinds)
         self._terminating: set[str] = set()  # definitions whose objects are on their way out
+        self._settled: dict[str, list[str]] = {}  # group -> the versions of its definitions that were looked at
         self._emptying: dict[str, asyncio.Task[None]] = {}  # definition -> the deletion of its objects
 
     def start(self) -> None:
@@ -69,17 +70,22 @@ class CustomResources:
                 await watcher.next_batch()
 
     async def _reconcile(self, tasks: asyncio.TaskGroup) -> None:
-        """Look at every definition once; those that are as they should be cost a comparison."""
+        """Look at the definitions of every group that changed: names are given out group by group."""
         definitions = self._definitions()
         self._serve(definitions)
         by_group: dict[str, list[ReadOnlyObject]] = {}
         for definition in definitions:
             by_group.setdefault(definition["spec"]["group"], []).append(definition)
-        for definition in definitions:
-            if "deletionTimestamp" in definition["metadata"]:
-                self._empty(definition, tasks)
-            else:
-                await self._accept(definition, by_group[definition["spec"]["group"]])
+        for name, group in by_group.items():
+            versions = [definition["metadata"]["resourceVersion"] for definition in group]
+            if self._settled.get(name) != versions:
+                for definition in group:
+                    if "deletionTimestamp" in definition["metadata"]:
+                        self._empty(definition, tasks)
+                    else:
+                        await self._accept(definition, group)
+                self._settled[name] = versions
+        self._settled = {name: versions for name, versions in self._settled.items() if name in by_group}
 
     def _definitions(self) -> list[ReadOnlyObject]:
         return list(self._machinery.reader.list(DEFINITIONS))
@@ -139,19 +145,28 @@ class CustomResources:
             await self._say_terminating(
                 name, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
-            with self._machinery.cache.watch(storage) as watcher:
-                while left := self._machinery.cache.list(storage):
-                    for stored in left:
-                        await self._delete(name, stored.key)
-                    await self._machinery.cache.fresh()
-                    if self._machinery.cache.list(storage):
-                        await watcher.next_batch()
+            while self._machinery.cache.list(storage):
+                try:
+                    await self._empty_storage(name, storage)
+                except (TooSlow, Compacted):
+                    continue  # looks again at what is left
             await self._say_terminating(name, "False", "InstanceDeletionCompleted", "removed all instances", done=True)
             await self._registry.deleter(self._kind()).delete(_context(name), DeleteOptions())
-        except (NotFound, TooSlow, Compacted):
-            return  # gone already, or the loop comes back here
+        except NotFound:
+            return  # gone already
+        except ApiError as error:
+            log.warning("definition is not removed", definition=name, error=str(error))
         finally:
             self._emptying.pop(name, None)
+
+    async def _empty_storage(self, name: str, storage: str) -> None:
+        with self._machinery.cache.watch(storage) as watcher:
+            while left := self._machinery.cache.list(storage):
+                for stored in left:
+                    await self._delete(name, stored.key)
+                await self._machinery.cache.fresh()
+                if self._machinery.cache.list(storage):
+                    await watcher.next_batch()
 
     async def _delete(self, definition: str, key: Key) -> None:
         kinds = self._served.get(definition, (None, []))[1]
@@ -190,6 +205,8 @@ class CustomResources:
             await self._registry.store(self._kind()).patch(change, _context(name), ServerRules())
         except NotFound:
             return  # deleted meanwhile; the loop sees that next
+        except ApiError as error:  # an admission policy may refuse even this
+            log.warning("status of a definition is not written", definition=name, error=str(error))
 
     def _kind(self) -> Kind:
         kind = self._registry.catalog.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")

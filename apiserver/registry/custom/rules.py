@@ -13,7 +13,7 @@ from typing import Any
 from apiserver.cel.environment import Environment, Program
 from apiserver.cel.schema_types import converted, needs_conversion, type_of, with_type_and_metadata
 from apiserver.cel.syntax import CompileError
-from apiserver.cel.types import BOOL, STRING, Type, optional_of
+from apiserver.cel.types import BOOL, DYN, STRING, Type, optional_of
 from apiserver.cel.values import NONE, EvaluationError, Optional
 from apiserver.registry.custom.field_paths import FieldPathError, normalized_path
 from apiserver.schema.json_schema import MAP_TYPE, RULES, Schema, additional_of, items_of, properties_of
@@ -102,7 +102,7 @@ class RuleTree:
 
     def __init__(self, schema: Schema, type_: Type | None, *, is_root: bool = False) -> None:
         self.schema = schema
-        self._rules = compiled_rules(schema, type_) if type_ is not None and schema.get(RULES) else []
+        self._rules = compiled_rules(schema, type_ or DYN) if schema.get(RULES) else []
         self._type = type_
         self._converts = type_ is not None and bool(self._rules) and needs_conversion(type_)
         known = properties_of(with_type_and_metadata(schema) if is_root else schema)

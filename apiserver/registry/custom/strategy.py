@@ -108,7 +108,12 @@ class CustomStrategy(Strategy):
         return errors + self._rule_errors(whole, whole_old, errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
-        return [text for name in obj["metadata"].get("finalizers") or () for text in _finalizer_warnings(name)]
+        return self.update_warnings(obj, {"metadata": {}}, "")
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Of finalizers that are new."""
+        added = set(new["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
+        return [text for name in sorted(added) for text in _finalizer_warnings(name)]
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         return {name: _text(value_at(obj, path)) for name, path in self._selectable.items()}

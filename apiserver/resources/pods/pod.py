@@ -112,7 +112,7 @@ class PodStrategy(SpecKind):
     def warnings(self, obj: Object) -> Sequence[str]:
         return pod_warnings(obj)
 
-    def update_warnings(self, obj: Object, subresource: str) -> Sequence[str]:
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
         return ()  # pods are updated often, and seldom by people
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:

@@ -120,6 +120,22 @@ def test_status_is_apart() -> None:
     assert ({"n": 1}, {"n": 9}, 1) == (widget["spec"], widget["status"], widget["metadata"]["generation"])
 
 
+def test_new_selectable_fields_select_old_objects() -> None:
+    """A field that becomes selectable later selects what was stored before."""
+
+    async def check(cluster: Cluster) -> list[str]:
+        await defined(cluster, a_version("v1", {"t": TEXT}))
+        for name, text in (("a", "x"), ("b", "y")):
+            await cluster.create(a_widget(name, t=text), WIDGETS)
+        versions = [a_version("v1", {"t": TEXT}, selectableFields=[{"jsonPath": ".spec.t"}])]
+        await cluster.patch(a_definition(), {"spec": {"versions": versions}}, DEFINITIONS)
+        await cluster.settled()
+        found = await cluster.api.list(WIDGETS, "default", field_selector="spec.t=y")
+        return [widget["metadata"]["name"] for widget in found["items"]]
+
+    assert ["b"] == run_cluster(check)
+
+
 def test_invalid_objects_are_refused() -> None:
     """The schema's errors and broken rules come out as field errors."""
 

@@ -80,6 +80,23 @@ def test_transitions() -> None:
     assert ["x[0].v: Invalid value: 1: may not shrink"] == errors
 
 
+def test_sets_and_maps_know_no_order() -> None:
+    """A set or map list that was only reordered is equal to what it was."""
+    rule = "self == oldSelf"
+    item = {"type": "object", "properties": {"k": TEXT}}
+    set_list = ruled({"type": "array", "x-kubernetes-list-type": "set", "items": TEXT}, rule)
+    keys = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
+    map_list = ruled({"type": "array", **keys, "items": item}, rule)
+
+    counts = [
+        len(found(set_list, ["a", "b"], ["b", "a"])),
+        len(found(set_list, ["a", "b"], ["b", "c"])),
+        len(found(map_list, [{"k": "a"}, {"k": "b"}], [{"k": "b"}, {"k": "a"}])),
+    ]
+
+    assert [0, 1, 0] == counts
+
+
 def test_optional_old_self() -> None:
     """With optionalOldSelf a rule runs on creation too, when there is no old value."""
     schema = ruled(NUMBER, "oldSelf.hasValue() || self == 0", optionalOldSelf=True)
