@@ -73,7 +73,6 @@ class EvictionStore:
             status = dict(current["status"])
             now = format_time(self._machinery.clock.now())
             status["disruptionsAllowed"] = status["disruptionsAllowed"] - 1
-            now = format_time(self._machinery.clock.now())
             if status["disruptionsAllowed"] == 0:
                 status["conditions"] = set_condition(status.get("conditions") or [], _none_left(current), now)
             status["disruptedPods"] = {**(status.get("disruptedPods") or {}), context.name: now}
