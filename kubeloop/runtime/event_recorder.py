@@ -108,8 +108,12 @@ class EventRecorder:
         return await self._api.create(EVENTS, correlated.event)
 
     def _suffix(self, now: datetime) -> int:
-        """Nanoseconds, as client-go names events, but never twice the same."""
-        self._last_suffix = max(self._last_suffix + 1, int((now - _EPOCH).total_seconds() * 1e6) * 1000)
+        """Nanoseconds, as client-go names events, but never twice the same.
+
+        The clock gives microseconds; chance gives the rest, so that recorders that speak at the same moment differ.
+        """
+        nanoseconds = int((now - _EPOCH).total_seconds() * 1e6) * 1000 + self._rng.randrange(1000)
+        self._last_suffix = max(self._last_suffix + 1, nanoseconds)
         return self._last_suffix
 
     def _dropped(self, event: Object, why: str) -> None:
