@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -116,10 +115,10 @@ def converted(value: Any, type_: Type) -> Any:
     """A JSON value as CEL computes with it: numbers as doubles, times and durations as such."""
     if value is None:
         return None
-    if isinstance(value, Mapping) and type_.fields is not None:
+    if isinstance(value, dict) and type_.fields is not None:
         known = {field.key: field.type for field in type_.fields.values()}
         return {key: converted(part, known[key]) if key in known else part for key, part in value.items()}
-    if isinstance(value, Mapping) and type_.name == "map":
+    if isinstance(value, dict) and type_.name == "map":
         return {key: converted(part, type_.parameters[1]) for key, part in value.items()}
     if isinstance(value, list) and type_.name == "list":
         elements = [converted(element, type_.parameters[0]) for element in value]

@@ -23,18 +23,18 @@ def old_field(old: Any, name: str) -> Any:
     return old.get(name, UNKNOWN) if isinstance(old, Mapping) else UNKNOWN
 
 
-def old_element(old: Any, element: Any, schema: Schema) -> Any:
-    """The element of the old list that has the keys of `element`; `schema` is the list's."""
+def old_elements(old: Any, elements: Sequence[Any], schema: Schema) -> Sequence[Any]:
+    """For each element the one of the old list that has its keys; `schema` is the list's."""
     if schema.get(LIST_TYPE) != "map" or not isinstance(old, list):
-        return UNKNOWN
-    keys = key_of(element, schema)
-    return next((other for other in old if keys is not None and key_of(other, schema) == keys), UNKNOWN)
+        return [UNKNOWN] * len(elements)
+    by_key = {key: other for other in reversed(old) if (key := key_of(other, schema)) is not None}
+    return [UNKNOWN if (key := key_of(element, schema)) is None else by_key.get(key, UNKNOWN) for element in elements]
 
 
-def key_of(element: Any, schema: Schema) -> tuple[Any, ...] | None:
-    """The values of an element's key fields, defaults for absent ones; None for what is no object."""
+def key_of(element: Any, schema: Schema) -> str | None:
+    """The values of an element's key fields as text, defaults for absent ones; None for what is no object."""
     if not isinstance(element, Mapping):
         return None
     properties = properties_of(items_of(schema) or {})
     names: Sequence[str] = schema.get(LIST_KEYS) or ()
-    return tuple(element.get(name, properties.get(name, {}).get("default")) for name in names)
+    return repr([element.get(name, properties.get(name, {}).get("default")) for name in names])

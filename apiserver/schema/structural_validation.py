@@ -13,7 +13,7 @@ from typing import Any
 
 from apiserver.schema.formats import is_of_format
 from apiserver.schema.json_schema import INT_OR_STRING, Schema, additional_of, items_of, properties_of
-from apiserver.schema.old_values import UNKNOWN, old_element, old_field
+from apiserver.schema.old_values import UNKNOWN, old_elements, old_field
 from kubeloop.apimachinery import field, go_regexp
 from kubeloop.apimachinery.field import FieldError, go_float
 
@@ -136,8 +136,8 @@ def _number(value: float) -> str:
 
 def _list_errors(value: Sequence[Any], schema: Schema, base: str, at: str, name: str, old: Any) -> Iterator[FieldError]:
     if (items := items_of(schema)) is not None:
-        for i, element in enumerate(value):
-            yield from _errors(element, items, base, f"{name}[{i}]", old_element(old, element, schema))
+        for i, (element, before) in enumerate(zip(value, old_elements(old, value, schema), strict=True)):
+            yield from _errors(element, items, base, f"{name}[{i}]", before)
     if (least := schema.get("minItems")) is not None and len(value) < least:
         yield field.invalid(at, len(value), f"{name} in body should have at least {least} items")
     if (most := schema.get("maxItems")) is not None and len(value) > most:

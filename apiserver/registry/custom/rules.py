@@ -17,7 +17,7 @@ from apiserver.cel.types import BOOL, DYN, STRING, Type, optional_of
 from apiserver.cel.values import NONE, EvaluationError, Optional
 from apiserver.registry.custom.field_paths import FieldPathError, normalized_path
 from apiserver.schema.json_schema import MAP_TYPE, RULES, Schema, additional_of, items_of, properties_of
-from apiserver.schema.old_values import UNKNOWN, old_element, old_field
+from apiserver.schema.old_values import UNKNOWN, old_elements, old_field
 from apiserver.schema.structural_validation import same_value
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError, go_value
@@ -88,13 +88,17 @@ def _message(source: str, environment: Environment) -> tuple[Program | None, str
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The old value that belongs to a value, UNKNOWN if none does, and whether what encloses it is unchanged."""
+    """The old value that belongs to a value, UNKNOWN if none does; and the value that encloses it, with its own."""
 
     value: Any
-    is_parent_same: bool = False
+    outer: Before | None = None
+    outer_value: Any = None
 
     def has_same(self, value: Any) -> bool:
-        return self.is_parent_same if self.value is UNKNOWN else same_value(self.value, value)
+        """Whether nothing changed: here, or where that cannot be told in what encloses it."""
+        if self.value is not UNKNOWN:
+            return same_value(self.value, value)
+        return self.outer is not None and self.outer.has_same(self.outer_value)
 
 
 class RuleTree:
@@ -127,21 +131,19 @@ class RuleTree:
         if isinstance(value, dict):
             yield from self._field_errors(value, before, path)
         elif isinstance(value, list) and self._items is not None:
-            for i, element in enumerate(value):
-                old = Before(old_element(before.value, element, self.schema), before.has_same(value))
-                yield from self._items.errors(element, old, field.index(path, i))
+            for i, old in enumerate(old_elements(before.value, value, self.schema)):
+                yield from self._items.errors(value[i], Before(old, before, value), field.index(path, i))
 
     def _field_errors(self, value: dict[str, Any], before: Before, path: str) -> Iterator[FieldError]:
         if not self._properties and self._additional is None:
             return
         old = before.value if self.schema.get(MAP_TYPE) != "atomic" else UNKNOWN
-        is_same = before.has_same(value)
         for name, part in value.items():
             tree = self._properties.get(name)
             if tree is not None:
-                yield from tree.errors(part, Before(old_field(old, name), is_same), field.child(path, name))
+                yield from tree.errors(part, Before(old_field(old, name), before, value), field.child(path, name))
             elif self._additional is not None:
-                inner = Before(old_field(old, name), is_same)
+                inner = Before(old_field(old, name), before, value)
                 yield from self._additional.errors(part, inner, field.key(path, name))
 
     def _own_errors(self, value: Any, before: Before, path: str) -> Iterator[FieldError]:
