@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from controllers import catalog
+from controllers import catalog, node_ipam
 from controllers.catalog import Loop, Settings
 from kubeloop.runtime import flags, process
 
@@ -25,7 +25,9 @@ def main() -> int:
     except (catalog.UnknownLoop, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    return process.run(_component(loops), arguments, lambda manager: catalog.add_to(manager, loops, settings))
+    return process.run(
+        _component(loops), arguments, lambda manager: catalog.add_to(manager, loops, settings), COMPONENT
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,6 +44,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="give a cluster without a default storage class one, `standard`, whose volumes are simulated",
     )
+    parser.add_argument(
+        "--cluster-cidr",
+        default=node_ipam.DEFAULT_CLUSTER_CIDR,
+        help="addresses of pods, of which each node gets a block; one network, or one of each family"
+        " (default %(default)s)",
+    )
     return parser
 
 
@@ -53,7 +61,7 @@ def _component(loops: list[Loop]) -> str:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    settings = Settings(default_storage_class=arguments.default_storage_class)
+    settings = Settings(default_storage_class=arguments.default_storage_class, cluster_cidr=arguments.cluster_cidr)
     if arguments.root_ca_file:
         settings = replace(settings, root_ca=Path(arguments.root_ca_file).read_text())
     return settings

@@ -40,12 +40,15 @@ _FIRST_WAIT_SECONDS = 0.05
 _MAX_WAIT_SECONDS = 2.0
 
 
-def run(component: str, arguments: argparse.Namespace, populate: Populate) -> int:
-    """The exit code. `populate` adds controllers to the manager; it runs before anything is read."""
+def run(component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str = "") -> int:
+    """The exit code. `populate` adds controllers to the manager; it runs before anything is read.
+
+    `user_agent` is who writes as the API server sees it, and so who owns fields; by default the component.
+    """
     configure_logging(arguments.logging_format, arguments.verbosity)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_run(component, arguments, populate))
+            runner.run(_run(component, arguments, populate, user_agent or component))
     except (KubeconfigError, ValueError, OSError) as error:
         log.error("cannot start", component=component, error=str(error))
         return 1
@@ -58,9 +61,9 @@ def run(component: str, arguments: argparse.Namespace, populate: Populate) -> in
     return 0
 
 
-async def _run(component: str, arguments: argparse.Namespace, populate: Populate) -> None:
+async def _run(component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str) -> None:
     clock, rng = SystemClock(), random.Random()
-    api = connect(arguments.kubeconfig, arguments.master, flags.token(arguments), user_agent=component)
+    api = connect(arguments.kubeconfig, arguments.master, flags.token(arguments), user_agent=user_agent)
     async with api:
         metrics = None
         if arguments.secure_port:
