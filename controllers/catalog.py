@@ -20,6 +20,7 @@ from controllers import (
     garbage_collector,
     job,
     namespace,
+    node_ipam,
     node_lifecycle,
     node_ttl,
     pod_gc,
@@ -41,6 +42,7 @@ class Settings:
 
     root_ca: str = root_ca_publisher.PLACEHOLDER
     default_storage_class: bool = False
+    cluster_cidr: str = node_ipam.DEFAULT_CLUSTER_CIDR
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("endpointslice-controller", "endpointslice", endpointslice.add_to),
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
+    Loop("node-ipam-controller", "nodeipam", node_ipam.add_to, ("cluster_cidr",)),
     Loop("node-lifecycle-controller", "nodelifecycle", node_lifecycle.add_to),
     Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),
     Loop("ttl-controller", "ttl", node_ttl.add_to),
