@@ -22,7 +22,11 @@ AT_ONCE = 4
 
 
 class Player:
-    """Plays all chosen recordings at once, but each serial one by itself, after the others."""
+    """Plays all chosen recordings at once, but each serial one by itself, after the others.
+
+    Some look at a status in the very moment in which a loop is about to write the next: on a busy machine one that
+    differs is played once more, by itself.
+    """
 
     def __init__(self, playing: Servers, chosen: list[Recording], pool: ThreadPoolExecutor) -> None:
         self._playing = playing
@@ -31,8 +35,8 @@ class Player:
         }
 
     def problems(self, recording: Recording) -> list[str]:
-        if not recording.serial:
-            return self._played[recording.name].result()
+        if not recording.serial and not self._played[recording.name].result():
+            return []
         wait(self._played.values())
         return self._playing.play(recording)
 
