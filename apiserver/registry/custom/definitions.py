@@ -140,26 +140,33 @@ class CustomResources:
             self._emptying[name] = tasks.create_task(self._delete_instances(name, storage_of(definition)))
 
     async def _delete_instances(self, name: str, storage: str) -> None:
-        """Delete a definition's objects, wait until the last one's finalizers let it go, then let the definition go."""
+        """Go on until the definition is gone: it waits for its objects, and they for their finalizers."""
+        try:
+            while not await self._is_gone(name, storage):
+                await self._machinery.clock.sleep(_RETRY_SECONDS)
+        finally:
+            self._emptying.pop(name, None)
+
+    async def _is_gone(self, name: str, storage: str) -> bool:
+        """Delete a definition's objects and then the definition; False where something was in the way."""
         try:
             await self._say_terminating(
                 name, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
-            while self._machinery.cache.list(storage):
-                try:
-                    await self._empty_storage(name, storage)
-                except (TooSlow, Compacted):
-                    continue  # looks again at what is left
+            await self._empty_storage(name, storage)
             await self._say_terminating(name, "False", "InstanceDeletionCompleted", "removed all instances", done=True)
             await self._registry.deleter(self._kind()).delete(_context(name), DeleteOptions())
         except NotFound:
-            return  # gone already
-        except ApiError as error:
+            return True
+        except (ApiError, StorageUnavailable) as error:
             log.warning("definition is not removed", definition=name, error=str(error))
-        finally:
-            self._emptying.pop(name, None)
+            return False
+        except (TooSlow, Compacted):
+            return False  # looks again at what is left
+        return True
 
     async def _empty_storage(self, name: str, storage: str) -> None:
+        """Return when the last object is gone. What could not be deleted is tried again."""
         with self._machinery.cache.watch(storage) as watcher:
             while left := self._machinery.cache.list(storage):
                 for stored in left:
@@ -172,13 +179,11 @@ class CustomResources:
         kinds = self._served.get(definition, (None, []))[1]
         if not kinds:
             return
-        context = Context(_SYSTEM, key.namespace, key.name)
         try:
+            context = Context(_SYSTEM, key.namespace, key.name)
             await self._registry.deleter(kinds[0]).delete(context, DeleteOptions())
         except NotFound:
             return  # somebody else was faster
-        except ApiError as error:
-            log.warning("instance is not deleted", resource=str(kinds[0].resource), name=key.name, error=str(error))
 
     async def _say_terminating(self, name: str, status: str, reason: str, message: str, *, done: bool = False) -> None:
         now = format_time(self._machinery.clock.now())
@@ -198,15 +203,15 @@ class CustomResources:
     # -- writing --------------------------------------------------------------------------------------------------
 
     async def _write_status(self, name: str, status_of: Callable[[Object], Object]) -> None:
-        await self._write(name, lambda current: {**current, "status": status_of(current)})
-
-    async def _write(self, name: str, change: Callable[[Object], Object]) -> None:
         try:
-            await self._registry.store(self._kind()).patch(change, _context(name), ServerRules())
+            await self._write(name, lambda current: {**current, "status": status_of(current)})
         except NotFound:
             return  # deleted meanwhile; the loop sees that next
         except ApiError as error:  # an admission policy may refuse even this
             log.warning("status of a definition is not written", definition=name, error=str(error))
+
+    async def _write(self, name: str, change: Callable[[Object], Object]) -> None:
+        await self._registry.store(self._kind()).patch(change, _context(name), ServerRules())
 
     def _kind(self) -> Kind:
         kind = self._registry.catalog.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
