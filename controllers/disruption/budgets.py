@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from controllers.disruption import plan
 from controllers.disruption.scale import NoScale, Scales
+from controllers.label_selectors import as_go_prints
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, name_of, namespace_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, name_of, namespace_of
 from kubeloop.apimachinery.resource import POD_DISRUPTION_BUDGETS
 from kubeloop.apimachinery.selectors import SelectorError, from_label_selector
 from kubeloop.client.api import Api
@@ -69,7 +70,7 @@ class BudgetReconciler:
             await self._recorder.event(budget, "Warning", "CalculateExpectedPodCountFailed", message)
             raise
         if scale.unmanaged:
-            message = _UNMANAGED.format(selector=_as_go_prints(budget["spec"].get("selector") or {}))
+            message = _UNMANAGED.format(selector=as_go_prints(budget["spec"].get("selector") or {}))
             await self._recorder.event(budget, "Warning", "UnmanagedPods", message)
         return counts
 
@@ -88,17 +89,3 @@ class BudgetReconciler:
             await update_status(self._api, POD_DISRUPTION_BUDGETS, budget, status)
         except NotFound:
             return
-
-
-def _as_go_prints(selector: ReadOnlyObject) -> str:
-    """A *metav1.LabelSelector as %v shows it."""
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    requirements = "".join(
-        f"LabelSelectorRequirement{{Key:{one['key']},Operator:{one['operator']},"
-        f"Values:[{' '.join(one.get('values') or ())}],}},"
-        for one in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
-    )
