@@ -137,10 +137,11 @@ def _is_starting(pod: ReadOnlyObject, sample: Sample, now: datetime) -> bool:
     if condition is None or not started:
         return True
     is_unready = condition.get("status") == "False"
-    since = condition.get("lastTransitionTime") or started
+    since = condition.get("lastTransitionTime")
     if seconds_since(started, now) < CPU_INITIALIZATION_SECONDS:
-        return is_unready or seconds_since(since, sample.taken_at) < sample.window_seconds
-    return is_unready and seconds_since(started, parse_time(since)) < INITIAL_READINESS_SECONDS
+        is_sample_older = since is not None and seconds_since(since, sample.taken_at) < sample.window_seconds
+        return is_unready or is_sample_older
+    return is_unready and (since is None or seconds_since(started, parse_time(since)) < INITIAL_READINESS_SECONDS)
 
 
 def _grouped(situation: Situation, samples: Samples, resource: str) -> tuple[Groups, Values]:
