@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from apiserver.handlers.limits import MAX_READS, MAX_WRITES
 from apiserver.server import ALWAYS_ALLOW, RBAC
 from kubeloop.arguments import Arguments
 
@@ -34,6 +35,17 @@ def parser() -> argparse.ArgumentParser:
     add("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
     add("--client-ca-file", type=Path, metavar="FILE", help="whose client certificates name users (CN) and groups (O)")
     _add_token_flags(add)
+    add("--max-requests-inflight", type=_count, default=MAX_READS, metavar="N", help="reads at once; 0: no limit")
+    add(
+        "--max-mutating-requests-inflight",
+        type=_count,
+        default=MAX_WRITES,
+        metavar="N",
+        help="writes at once; 0: no limit",
+    )
+    add(
+        "--audit-log-path", default="", metavar="FILE", help="write who did what as lines of JSON; - is standard output"
+    )
     add("--logging-format", choices=["text", "json"], default="text")
     add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
     return parser
@@ -73,3 +85,9 @@ def _boolean(text: str) -> bool:
     if text.lower() in ("false", "0"):
         return False
     raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of requests; 0 is no limit")
+    return int(text)

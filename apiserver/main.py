@@ -22,6 +22,7 @@ from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
 from apiserver.connections import ClientConnection, check_files
+from apiserver.handlers.limits import InFlightLimits
 from apiserver.server import RBAC, ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_address(options)
         _check_tls(options)
+        _check_audit_log(options.audit_log_path)
         listening = _listen(options.bind_address, options.port)
         server = ApiServer(
             _storage(options),
@@ -58,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keyring=_keyring(options),
             token_settings=_token_settings(options),
             keys_uri=_keys_uri(options),
+            limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),
+            audit_log_path=options.audit_log_path,
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -101,6 +105,16 @@ def _check_tls(options: argparse.Namespace) -> None:
         given = f"--tls-cert-file={certificate} --tls-private-key-file={key}"
         client_ca = f" --client-ca-file={options.client_ca_file}" if options.client_ca_file else ""
         raise UsageError(f"{given}{client_ca}: {error.strerror or error}") from error
+
+
+def _check_audit_log(path: str) -> None:
+    """A server that could not write down what it does does not begin."""
+    if not path or path == "-":
+        return
+    try:
+        Path(path).open("ab").close()
+    except OSError as error:
+        raise UsageError(f"--audit-log-path={path}: {error.strerror}") from error
 
 
 def _is_address(text: str) -> bool:
@@ -155,7 +169,7 @@ def _keyring(options: argparse.Namespace) -> Keyring:
     keyring = Keyring(given or own, others)
     for file in [*([given] if given else []), *others]:
         try:
-            Keyring(file).check()
+            Keyring(others=[file]).check()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise UsageError(f"cannot read the service account key {file}: {reason}") from error

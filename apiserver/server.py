@@ -26,9 +26,12 @@ from apiserver.bootstrap import bootstrap
 from apiserver.handlers import issuer_discovery
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
+from apiserver.handlers.audit import Audited, AuditLog
 from apiserver.handlers.bodies import Decoder
+from apiserver.handlers.limits import InFlightLimits
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.response import Asgi
 from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import GIT_VERSION
 from apiserver.registry.catalog import Catalog
@@ -66,6 +69,8 @@ class ApiServer:
         keyring: Keyring | None = None,
         token_settings: TokenSettings | None = None,
         keys_uri: str = KEYS_PATH,
+        limits: InFlightLimits | None = None,
+        audit_log_path: str = "",
         schema: Schema | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
@@ -94,9 +99,11 @@ class ApiServer:
         gate = Gate(authenticator.authenticate if asks else _unsecured, authorizer, kubectl)
         metrics = Metrics(clock.monotonic)
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
-        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics)
-        self.app = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
-        issuer_discovery.add_routes(self.app, tokens, keys_uri)
+        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics, limits)
+        application = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
+        issuer_discovery.add_routes(application, tokens, keys_uri)
+        self._audit_log = AuditLog(audit_log_path, metrics.registry) if audit_log_path else None
+        self.app: Asgi = Audited(application, self._audit_log, clock, rng) if self._audit_log else application
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -108,6 +115,8 @@ class ApiServer:
             async with asyncio.TaskGroup() as tasks:
                 background = [tasks.create_task(self._tail.run()), tasks.create_task(self._compactor.run())]
                 background.append(tasks.create_task(self._custom_resources.run()))
+                if self._audit_log is not None:
+                    background.append(tasks.create_task(self._audit_log.run()))
                 await bootstrap(self.registry)
                 yield
                 for task in background:

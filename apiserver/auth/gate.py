@@ -8,10 +8,10 @@ nothing about what is served.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from apiserver.auth.authentication import User
-from apiserver.auth.authorization import Access, Authorizer, require
+from apiserver.auth.authorization import Access, Authorizer, Decision, forbidden
 from apiserver.auth.impersonation import impersonate
 from kubeloop.apimachinery.field_selectors import parse
 from kubeloop.apimachinery.selectors import SelectorError
@@ -33,6 +33,24 @@ _VERBS = {
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
+# Where the audit log finds in the ASGI scope what the gate found out.
+PASSAGE = "kubeloop.passage"
+
+_NOBODY = User("")  # until it is known who asks
+_LONG_VERBS = frozenset({"watch", "proxy"})
+_LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+
+
+@dataclass(slots=True)
+class Passage:
+    """What the gate found out about a request, as far as it came: filled in for the audit log."""
+
+    user: User | None = None  # who asks
+    impersonated: User | None = None  # as whom
+    access: Access | None = None
+    decision: Decision | None = None
+
+
 class Gate:
     """Authentication, impersonation and authorization in one step."""
 
@@ -44,12 +62,21 @@ class Gate:
         self._authorizer = authorizer
         self._insecure_kubectl = insecure_kubectl
 
-    def admit(self, method: str, path: str, query: Query, headers: RawHeaders, certified: User | None = None) -> User:
+    def admit(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        headers: RawHeaders,
+        certified: User | None = None,
+        passage: Passage | None = None,
+    ) -> User:
         """The user to carry the request out as. Raises Unauthorized, Forbidden, or BadRequest from impersonation.
 
         `path` has its percent-escapes; header names are lower case; `certified` is whose client certificate the
-        connection has.
+        connection has; `passage` is told what becomes of the request.
         """
+        passage = Passage() if passage is None else passage
         authorization = user_agent = b""
         impersonating = False
         for name, value in headers:
@@ -59,17 +86,25 @@ class Gate:
                 user_agent = value
             elif name.startswith(b"impersonate-"):
                 impersonating = True
+        access = passage.access = access_of(_NOBODY, method, path, query)
         if not authorization and self._insecure_kubectl is not None and user_agent.startswith(b"kubectl/"):
-            user = self._insecure_kubectl
+            user = passage.user = self._insecure_kubectl
         else:
-            user = self._authenticate(authorization.decode("latin-1"), certified)
-        access = access_of(user, method, path, query)
+            user = passage.user = self._authenticate(authorization.decode("latin-1"), certified)
+        access = replace(access, user=user)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
-            user = impersonate(user, texts, access, self._authorizer)
+            user = passage.impersonated = impersonate(user, texts, access, self._authorizer)
             access = replace(access, user=user)
-        require(self._authorizer, access)
+        passage.decision = decision = self._authorizer.authorize(access)
+        if not decision.allowed:
+            raise forbidden(access, decision.reason)
         return user
+
+
+def is_long_running(access: Access | None) -> bool:
+    """Whether the response goes on for as long as the client likes."""
+    return access is not None and (access.verb in _LONG_VERBS or access.subresource in _LONG_SUBRESOURCES)
 
 
 def access_of(user: User, method: str, path: str, query: Query) -> Access:

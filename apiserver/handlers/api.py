@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import Gate
+from apiserver.auth.gate import PASSAGE, Gate
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
+from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.request import Target, find_target, parse_query, split_path
@@ -63,7 +64,9 @@ class KubernetesApi:
         gate: Gate,
         subresources: SubresourceHandler,
         metrics: Metrics,
+        limits: InFlightLimits | None = None,
     ) -> None:
+        self._limits = limits or InFlightLimits()
         self._registry, self._decoder = registry, decoder
         self._gate, self._subresources, self._metrics = gate, subresources, metrics
 
@@ -74,6 +77,8 @@ class KubernetesApi:
                 response = await self._answer(scope, receive, send, warnings, measured)
             except HungUp:
                 return
+            except Overloaded:
+                response = TOO_MANY
             except ApiError as error:
                 response = error_response(error)
             except StorageUnavailable as error:
@@ -91,7 +96,8 @@ class KubernetesApi:
     ) -> Response | None:
         headers = dict(scope["headers"])
         query = parse_query(scope["query_string"])
-        user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"], scope.get(CERTIFIED))
+        certified, passage = scope.get(CERTIFIED), scope.get(PASSAGE)
+        user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"], certified, passage)
         path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
         segments = split_path(path)
         found = self._find(segments, headers)
@@ -104,14 +110,17 @@ class KubernetesApi:
             warnings.add(found.kind.deprecation)
         accept = _accept(headers)
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
-        body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
-        call = Call(self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings)
-        if verb == "watch":
-            measured.is_long = True
-            options = ListOptions.parse(query, watch=True)
-            await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
-            return None
-        return await self._carry_out(verb, call)
+        with self._limits.slot(verb, user):
+            body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+            call = Call(
+                self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings
+            )
+            if verb == "watch":
+                measured.is_long = True
+                options = ListOptions.parse(query, watch=True)
+                await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
+                return None
+            return await self._carry_out(verb, call)
 
     def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
         """The target of a path, or the discovery document it asks for."""

@@ -6,7 +6,7 @@ Both go through the gate first: KubernetesApi by itself, so that its metrics cou
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import lru_cache
 
 from fastapi import FastAPI, Request
@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import Gate
+from apiserver.auth.gate import PASSAGE, Gate
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
@@ -25,7 +25,6 @@ from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
 
 Lifespan = Callable[[FastAPI], object]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Application(FastAPI):
@@ -54,7 +53,8 @@ class Application(FastAPI):
     def _refusal(self, scope: Scope) -> ApiError | None:
         try:
             query = parse_query(scope["query_string"])
-            self._gate.admit(scope["method"], scope["path"], query, scope["headers"], scope.get(CERTIFIED))
+            certified, passage = scope.get(CERTIFIED), scope.get(PASSAGE)
+            self._gate.admit(scope["method"], scope["path"], query, scope["headers"], certified, passage)
         except ApiError as error:
             return error
         return None

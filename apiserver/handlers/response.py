@@ -15,6 +15,8 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
 TEXT = "text/plain; charset=utf-8"
 
 

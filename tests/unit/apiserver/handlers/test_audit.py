@@ -1,0 +1,172 @@
+"""The audit log: what it says, and that nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from apiserver.auth.authentication import TokenFile
+from apiserver.handlers.audit import AuditLog
+from apiserver.server import ApiServer
+from apiserver.storage.memory import MemoryStorage
+from kubeloop.testing import virtual_time
+
+TOKENS = 'admintoken,admin,admin-uid,"system:masters"\nalicetoken,alice,alice-uid,"devs"\n'
+Event = dict[str, Any]
+
+
+def audited(path: Path, *requests: tuple[str, str, str, bytes], headers: dict[str, str] | None = None) -> list[Event]:
+    """The events of (token, method, path, body), asked one after the other of a server of its own."""
+
+    async def ask() -> None:
+        clock = virtual_time.LoopClock()
+        sources = [TokenFile.parse(TOKENS)]
+        server = ApiServer(MemoryStorage(), clock, random.Random(1), token_sources=sources, audit_log_path=str(path))
+        async with server.running():
+            for token, method, target, body in requests:
+                await _ask(server, token, method, target, body, headers or {})
+
+    virtual_time.run(ask())
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+async def _ask(server: ApiServer, token: str, method: str, target: str, body: bytes, headers: dict[str, str]) -> None:
+    given = {"user-agent": "test/1", **headers, **({"authorization": f"Bearer {token}"} if token else {})}
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+        "client": ("127.0.0.1", 1),
+    }
+    messages = iter([{"type": "http.request", "body": body}])
+
+    async def receive() -> Any:
+        return next(messages, None) or await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        pass
+
+    await server.app(scope, receive, send)
+
+
+def test_what_an_event_says(tmp_path: Path) -> None:
+    """Who, what, when, and how it ended; what was created is named though the path does not."""
+    (event,) = audited(
+        tmp_path / "audit.log",
+        ("admintoken", "POST", "/api/v1/namespaces/default/configmaps?fieldManager=me", b'{"metadata":{"name":"a"}}'),
+    )
+
+    del event["auditID"]
+    expected = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "stage": "ResponseComplete",
+        "requestURI": "/api/v1/namespaces/default/configmaps?fieldManager=me",
+        "verb": "create",
+        "user": {"username": "admin", "uid": "admin-uid", "groups": ["system:masters", "system:authenticated"]},
+        "sourceIPs": ["127.0.0.1"],
+        "userAgent": "test/1",
+        "objectRef": {"resource": "configmaps", "namespace": "default", "name": "a", "apiVersion": "v1"},
+        "responseStatus": {"metadata": {}, "code": 201},
+        "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
+        "stageTimestamp": "2026-01-01T00:00:00.000000Z",
+        "annotations": {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""},
+    }
+    assert expected == event
+    assert list(expected) == list(event)
+
+
+def test_a_refusal_is_told(tmp_path: Path) -> None:
+    """With the Status that the client got."""
+    (event,) = audited(tmp_path / "audit.log", ("alicetoken", "GET", "/api/v1/namespaces/x/secrets/y", b""))
+
+    assert "forbid" == event["annotations"]["authorization.k8s.io/decision"]
+    assert ("Forbidden", 403) == (event["responseStatus"]["reason"], event["responseStatus"]["code"])
+    assert {"resource": "secrets", "namespace": "x", "name": "y", "apiVersion": "v1"} == event["objectRef"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"authorization": "Bearer wrong"}, "Authentication failed, attempted: bearer"),
+        ({"authorization": "bearer  wrong"}, "Authentication failed, attempted: bearer"),
+    ],
+)
+def test_somebody_unknown_makes_one_event(tmp_path: Path, headers: dict[str, str], expected: str) -> None:
+    """When the refusal starts, with what was asked and how he tried to be known."""
+    (event,) = audited(tmp_path / "audit.log", ("", "GET", "/api/v1/pods", b""), headers=headers)
+
+    assert ("ResponseStarted", {}, "list") == (event["stage"], event["user"], event["verb"])
+    assert {"metadata": {}, "message": expected, "code": 401} == event["responseStatus"]
+
+
+def test_a_watch_makes_two_events(tmp_path: Path) -> None:
+    """One when it starts and one when it ends, under the same id."""
+    started, completed = audited(
+        tmp_path / "audit.log", ("admintoken", "GET", "/api/v1/pods?watch=true&timeoutSeconds=5", b"")
+    )
+
+    assert ("ResponseStarted", "ResponseComplete") == (started["stage"], completed["stage"])
+    assert started["auditID"] == completed["auditID"]
+    assert "2026-01-01T00:00:05" == completed["stageTimestamp"][:19]
+
+
+def test_an_impersonated_user_stands_beside_the_real_one(tmp_path: Path) -> None:
+    """So do an id and the addresses that came with the request."""
+    headers = {"Impersonate-User": "carol", "Audit-ID": "mine", "X-Forwarded-For": "10.0.0.1, 10.0.0.2"}
+
+    (event,) = audited(tmp_path / "audit.log", ("admintoken", "GET", "/api/v1/nodes", b""), headers=headers)
+
+    assert ("admin", "carol") == (event["user"]["username"], event["impersonatedUser"]["username"])
+    assert ("mine", ["10.0.0.1", "10.0.0.2", "127.0.0.1"]) == (event["auditID"], event["sourceIPs"])
+
+
+def test_events_are_added_to_a_file(tmp_path: Path) -> None:
+    """What an earlier server wrote stays; nothing is lost at the end."""
+    path = tmp_path / "audit.log"
+    many = [("admintoken", "GET", "/version", b"")] * 3
+
+    audited(path, *many)
+
+    assert 6 == len(audited(path, *many))
+
+
+def test_a_full_queue_drops_and_counts() -> None:
+    """No request waits for a disk: what comes too fast is lost, and known to be."""
+    registry = CollectorRegistry()
+    audit_log = AuditLog("-", registry, max_waiting=2)
+
+    for number in range(5):
+        audit_log.add({"number": number})
+
+    assert 5 == registry.get_sample_value("apiserver_audit_event_total")
+    assert 3 == registry.get_sample_value("apiserver_audit_error_total", {"plugin": "log"})
+
+
+def test_a_full_disk_is_counted() -> None:
+    """The server goes on."""
+    registry = CollectorRegistry()
+    audit_log = AuditLog("/dev/full", registry)
+
+    async def write() -> list[Any]:
+        audit_log.add({"number": 1})
+        writing = asyncio.create_task(audit_log.run())
+        for _ in range(200):
+            await asyncio.sleep(0)
+        writing.cancel()
+        return [type(ending) for ending in await asyncio.gather(writing, return_exceptions=True)]
+
+    endings = asyncio.run(write())
+
+    assert [asyncio.CancelledError] == endings
+    assert 1 == registry.get_sample_value("apiserver_audit_error_total", {"plugin": "log"})
