@@ -47,17 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _check_address(options)
         _check_tls(options)
         _check_audit_log(options.audit_log_path)
+        token_sources = [_token_file(path, _audiences(options)) for path in options.token_auth_file]
+        keyring = _keyring(options)
         listening = _listen(options.bind_address, options.port)
         server = ApiServer(
             _storage(options),
             SystemClock(),
             random.Random(),  # seeded by the operating system
-            token_sources=[_token_file(path, _audiences(options)) for path in options.token_auth_file],
+            token_sources=token_sources,
             knows_certificates=options.client_ca_file is not None,
             allow_anonymous=options.anonymous_auth,
             authorization_mode=options.authorization_mode,
             insecure_kubectl_user="" if options.tls_cert_file else options.insecure_kubectl_user,
-            keyring=_keyring(options),
+            keyring=keyring,
             token_settings=_token_settings(options),
             keys_uri=_keys_uri(options),
             limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),

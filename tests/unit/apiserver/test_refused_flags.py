@@ -9,6 +9,12 @@ import pytest
 from apiserver.main import main
 
 
+@pytest.fixture(autouse=True)
+def logging_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process sets up logging for itself alone; here others follow."""
+    monkeypatch.setattr("apiserver.main.configure_logging", lambda *_: None)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "text").write_text("no key, no certificate")
