@@ -102,7 +102,7 @@ class ApiServer:
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics, limits)
         application = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
         issuer_discovery.add_routes(application, tokens, keys_uri)
-        self._audit_log = AuditLog(audit_log_path, metrics.registry) if audit_log_path else None
+        self._audit_log = AuditLog(audit_log_path, clock, metrics.registry) if audit_log_path else None
         self.app: Asgi = Audited(application, self._audit_log, clock, rng) if self._audit_log else application
 
     @asynccontextmanager

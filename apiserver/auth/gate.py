@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Access, Authorizer, Decision, forbidden
 from apiserver.auth.impersonation import impersonate
+from kubeloop.apimachinery.errors import Unauthorized
 from kubeloop.apimachinery.field_selectors import parse
 from kubeloop.apimachinery.selectors import SelectorError
 from kubeloop.apimachinery.validation import path_segment_errors
@@ -36,7 +37,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 # Where the audit log finds in the ASGI scope what the gate found out.
 PASSAGE = "kubeloop.passage"
 
-_NOBODY = User("")  # until it is known who asks
+_NOBODY = User("")
 _LONG_VERBS = frozenset({"watch", "proxy"})
 _LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
@@ -86,12 +87,12 @@ class Gate:
                 user_agent = value
             elif name.startswith(b"impersonate-"):
                 impersonating = True
-        access = passage.access = access_of(_NOBODY, method, path, query)
-        if not authorization and self._insecure_kubectl is not None and user_agent.startswith(b"kubectl/"):
-            user = passage.user = self._insecure_kubectl
-        else:
-            user = passage.user = self._authenticate(authorization.decode("latin-1"), certified)
-        access = replace(access, user=user)
+        try:
+            user = passage.user = self._who(authorization, user_agent, certified)
+        except Unauthorized:
+            passage.access = access_of(_NOBODY, method, path, query)
+            raise
+        access = passage.access = access_of(user, method, path, query)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
             user = passage.impersonated = impersonate(user, texts, access, self._authorizer)
@@ -100,6 +101,11 @@ class Gate:
         if not decision.allowed:
             raise forbidden(access, decision.reason)
         return user
+
+    def _who(self, authorization: bytes, user_agent: bytes, certified: User | None) -> User:
+        if not authorization and self._insecure_kubectl is not None and user_agent.startswith(b"kubectl/"):
+            return self._insecure_kubectl
+        return self._authenticate(authorization.decode("latin-1"), certified)
 
 
 def is_long_running(access: Access | None) -> bool:

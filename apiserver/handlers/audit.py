@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,7 +35,8 @@ log = structlog.get_logger("apiserver.audit")
 
 # Events that wait to be written. Full: the newest is dropped, which is counted and logged; no request waits for a disk.
 MAX_WAITING = 10_000
-MAX_BATCH = 500
+# Events are written together: a thread for each of them would cost as much as the request itself.
+GATHER_SECONDS = 0.1
 MAX_ID_LENGTH = 64
 
 RESPONSE_STARTED, RESPONSE_COMPLETE = "ResponseStarted", "ResponseComplete"
@@ -43,9 +45,12 @@ RESPONSE_STARTED, RESPONSE_COMPLETE = "ResponseStarted", "ResponseComplete"
 class AuditLog:
     """Lines on their way to a file; `-` is standard output."""
 
-    def __init__(self, path: str, registry: CollectorRegistry | None = None, max_waiting: int = MAX_WAITING) -> None:
-        self._path = path
-        self._waiting: asyncio.Queue[bytes] = asyncio.Queue(max_waiting)
+    def __init__(
+        self, path: str, clock: Clock, registry: CollectorRegistry | None = None, max_waiting: int = MAX_WAITING
+    ) -> None:
+        self._path, self._clock, self._max_waiting = path, clock, max_waiting
+        self._waiting: deque[bytes] = deque()
+        self._has_some = asyncio.Event()
         self._events = Counter("apiserver_audit_event_total", "Audit events generated", registry=registry)
         self._errors = Counter(
             "apiserver_audit_error_total", "Audit events that could not be written", ["plugin"], registry=registry
@@ -55,23 +60,26 @@ class AuditLog:
     def add(self, event: Mapping[str, Any]) -> None:
         """Have an event written soon."""
         self._events.inc()
-        try:
-            self._waiting.put_nowait(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
-        except asyncio.QueueFull:
-            self._errors.inc()
-            if not self._is_dropping:  # once for each time it happens, not for each event
-                self._is_dropping = True
-                log.error("dropping audit events: they come faster than they can be written")
+        if len(self._waiting) < self._max_waiting:
+            self._waiting.append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+            self._has_some.set()
+            return
+        self._errors.inc()
+        if not self._is_dropping:  # once for each time it happens, not for each event
+            self._is_dropping = True
+            log.error("dropping audit events: they come faster than they can be written")
 
     async def run(self) -> None:
         """Write until cancelled, then what is left. Raises OSError where the file cannot be opened."""
         with self._opened() as file:
             try:
                 while True:
-                    await self._write_beside(file, [await self._waiting.get(), *self._rest()])
+                    await self._has_some.wait()
+                    await self._clock.sleep(GATHER_SECONDS)
+                    self._has_some.clear()
+                    await self._write_beside(file, self._taken())
             finally:
-                while lines := list(self._rest()):
-                    self._write(file, lines)
+                self._write(file, self._taken())
 
     def _opened(self) -> AbstractContextManager[BinaryIO]:
         """Without a buffer of its own, which would try again what could not be written, at the wrong time."""
@@ -87,10 +95,10 @@ class AuditLog:
             raise
         self._is_dropping = False
 
-    def _rest(self) -> Iterator[bytes]:
-        """What waits now, as far as one batch goes."""
-        for _ in range(min(self._waiting.qsize(), MAX_BATCH)):
-            yield self._waiting.get_nowait()
+    def _taken(self) -> list[bytes]:
+        lines = list(self._waiting)
+        self._waiting.clear()
+        return lines
 
     def _write(self, file: BinaryIO, lines: Sequence[bytes]) -> None:
         try:
