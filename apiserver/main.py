@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import logging
 import os
 import random
 import socket
@@ -221,5 +222,6 @@ async def _serve(server: ApiServer, listening: socket.socket, options: argparse.
         ssl_ca_certs=options.client_ca_file,
         ssl_cert_reqs=ssl.CERT_OPTIONAL if options.client_ca_file else ssl.CERT_NONE,
     )
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it advises to install what is left out on purpose
     async with server.running():
         await _Server(config, server.end_watches).serve(sockets=[listening])

@@ -28,7 +28,7 @@ PAGE_SIZE = 500
 # The server ends a watch after this long; twice as long at most, so that watches do not all end at once.
 MIN_WATCH_SECONDS = 300
 _FIRST_BACKOFF_SECONDS = 0.2
-_MAX_BACKOFF_SECONDS = 10.0
+_MAX_BACKOFF_SECONDS = 2.0  # the server is next door: what it costs to ask is less than what waiting does
 # A watch this short without one event means trouble: back off rather than spin.
 _SHORT_WATCH_SECONDS = 1.0
 

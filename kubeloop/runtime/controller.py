@@ -17,6 +17,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, Conflict
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.client.store import CacheMutated
+from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS
 from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError
 from kubeloop.runtime.source import Source
@@ -24,6 +25,9 @@ from kubeloop.runtime.workqueue import RateLimitedQueue, ShutDown
 
 if TYPE_CHECKING:
     from kubeloop.runtime.metrics import RuntimeMetrics
+
+# How long a reconcile waits that found no API server.
+UNREACHABLE_RETRY_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -103,6 +107,11 @@ class Controller:
             self._count("terminal_error")
             self.queue.forget(key)
             log.error("reconcile failed for good", controller=self.name, key=str(key), error=str(error))
+        except ConnectionFailed as error:
+            # Says nothing about the object: asked again soon, and a backoff it has earned does not grow.
+            self._count("error")
+            self._log_retry(key, error)
+            self.queue.add_after(key, UNREACHABLE_RETRY_SECONDS)
         except Exception as error:
             self._count("error")
             self._log_retry(key, error)

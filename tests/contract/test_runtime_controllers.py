@@ -268,3 +268,24 @@ def test_a_graceful_stop_lets_a_reconcile_finish() -> None:
     run_cluster(check)
 
     assert 1 == len(finished)
+
+
+def test_a_server_that_was_away_long_is_followed_again_within_seconds() -> None:
+    """However long it was gone and however many tries failed, a change is acted on soon after it is back."""
+
+    async def behave(times: int) -> Result:
+        return DONE
+
+    recorded = Recorded(behave)
+
+    async def check(cluster: Cluster) -> None:
+        web = await cluster.create(a_config_map("web"))
+        await cluster.eventually(lambda: recorded.times)
+        await cluster.stop_server()
+        await cluster.clock.sleep(300)
+        await cluster.start_server()
+        before = len(recorded.times)
+        await cluster.patch(web, {"data": {"k": "v"}})
+        await cluster.eventually(lambda: len(recorded.times) > before, within_seconds=6)
+
+    run_cluster(check, processes={"recorded": a_loop(recorded.add_to)})

@@ -110,14 +110,14 @@ def test_an_expired_version_means_a_new_list() -> None:
 
 
 def test_failures_are_tried_again_ever_more_slowly() -> None:
-    """A server that is down is asked again after growing, jittered pauses, of ten to twenty seconds in the end."""
+    """A server that is down is asked again after growing, jittered pauses, of two to four seconds in the end."""
     outcome = Outcome(*[ConnectionFailed("refused") for _ in range(12)], a_list(5, a_pod("a", 1)), seconds=300)
 
     pauses = [
         later - earlier for earlier, later in zip(outcome.script.times[:12], outcome.script.times[1:13], strict=True)
     ]
     assert 0.2 <= pauses[0] <= 0.4
-    assert all(10 <= pause <= 20 for pause in pauses[6:])
+    assert all(2 <= pause <= 4 for pause in pauses[6:])
     assert ["a"] == outcome.names
 
 
@@ -125,7 +125,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
     """A watch that ends at once without an event counts as a failure: there is a pause before the next."""
     outcome = Outcome(a_list(5), *[events_answer() for _ in range(200)], seconds=60)
 
-    assert len(outcome.asked) < 20
+    assert len(outcome.asked) < 40
     assert {"watch from 5"} == set(outcome.asked[1:])
 
 
