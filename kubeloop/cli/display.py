@@ -49,6 +49,8 @@ class Display:
         for process in status["processes"]:
             table.add_row(process["name"], str(process["pid"] or "-"), process["state"], str(process["restarts"]))
         self.console.print(table)
+        if not status["supervised"] and any(process["pid"] for process in status["processes"]):
+            self.note("the supervisor is gone: nothing that ends is started again; `kubeloop up` takes over")
 
 
 def _commands(options: UpOptions) -> list[str]:

@@ -35,7 +35,10 @@ async def down(data_dir: Path, report: Any) -> bool:
 
 
 def status(data_dir: Path) -> dict[str, Any]:
-    """`{"server", "ready", "processes": [{"name", "pid", "state", "restarts"}]}` of the stack as it is now."""
+    """`{"server", "ready", "supervised", "processes": [{"name", "pid", "state", "restarts"}]}` as it is now.
+
+    pid is 0 where a process does not run; `supervised`: somebody would start it again.
+    """
     state = StackState.load(data_dir)
     if state is None:
         raise UsageError(f"no stack was ever started on {data_dir}")
@@ -50,4 +53,9 @@ def status(data_dir: Path) -> dict[str, Any]:
                 "restarts": process.restarts,
             }
         )
-    return {"server": state.server, "ready": state.ready and state.is_supervised, "processes": processes}
+    return {
+        "server": state.server,
+        "ready": state.ready and state.is_supervised,
+        "supervised": state.is_supervised,
+        "processes": processes,
+    }
