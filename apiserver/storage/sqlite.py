@@ -31,12 +31,16 @@ class SqliteJournal(SqlJournal):
     """The SQL journal in a directory that is locked while it is open."""
 
     def __init__(self, directory: Path, synchronous: Synchronous, max_bytes: int) -> None:
-        super().__init__(SqliteDialect(directory / "state.db", synchronous=synchronous, max_bytes=max_bytes))
+        self._file = directory / "state.db"
+        super().__init__(SqliteDialect(self._file, synchronous=synchronous, max_bytes=max_bytes))
         self._directory = DataDirectory(directory)
 
     def open(self) -> Recovered:
         self._directory.lock()
         try:
+            # Secrets stand in it as they are. SQLite gives the files beside it the same mode.
+            if not self._file.exists():
+                self._file.touch(mode=0o600)
             return super().open()
         except BaseException:
             self.close()

@@ -16,7 +16,7 @@ import pytest
 
 from apiserver.storage import dialects
 from apiserver.storage.executor import InlineExecutor
-from apiserver.storage.interface import StorageUnavailable, Value, Write
+from apiserver.storage.interface import Key, StorageUnavailable, Value, Write
 from apiserver.storage.sqlite import SqliteStorage
 from tests.contract.storage_suite import a_key, create, delete, heartbeat, put, text_of
 
@@ -282,3 +282,18 @@ def test_compaction_leaves_one_row_an_object(tmp_path: Path) -> None:
         assert 6 == rows_of(tmp_path)
 
     opened(tmp_path, test)
+
+
+def test_nobody_else_reads_the_database(tmp_path: Path) -> None:
+    """Secrets are kept as they are, so the files belong to their owner alone."""
+    storage = SqliteStorage(tmp_path, InlineExecutor())
+
+    async def write() -> None:
+        await storage.start()
+        await storage.write(Write(Key("secrets", "default", "a"), 0, Value(b'"name":"a"}', {}, {})))
+        modes = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.glob("state.db*")}
+        await storage.close()
+        assert 0 < len(modes)
+        assert {0} == set(modes.values())
+
+    asyncio.run(write())
