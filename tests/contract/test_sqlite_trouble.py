@@ -288,12 +288,17 @@ def test_nobody_else_reads_the_database(tmp_path: Path) -> None:
     """Secrets are kept as they are, so the files belong to their owner alone."""
     storage = SqliteStorage(tmp_path, InlineExecutor())
 
-    async def write() -> None:
+    def modes() -> dict[str, int]:
+        return {path.name: path.stat().st_mode & 0o077 for path in tmp_path.glob("state.db*")}
+
+    async def written() -> dict[str, int]:
         await storage.start()
         await storage.write(Write(Key("secrets", "default", "a"), 0, Value(b'"name":"a"}', {}, {})))
-        modes = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.glob("state.db*")}
+        found = modes()
         await storage.close()
-        assert 0 < len(modes)
-        assert {0} == set(modes.values())
+        return found
 
-    asyncio.run(write())
+    found = asyncio.run(written())
+
+    assert 0 < len(found)
+    assert {0} == set(found.values())
