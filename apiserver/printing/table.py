@@ -16,6 +16,7 @@ from kubeloop.apimachinery.field import go_value
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 GROUP = "meta.k8s.io"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 INCLUDE_OBJECT = ("Metadata", "Object", "None")
 
 Cell = Callable[[ReadOnlyObject, datetime], Any]
@@ -95,11 +96,16 @@ def check_include_object(include_object: str) -> None:
 
 def partial_metadata(obj: ReadOnlyObject, version: str = "v1") -> dict[str, Any]:
     """An object's metadata alone."""
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": f"{GROUP}/{version}",
-        "metadata": obj.get("metadata") or {},
-    }
+    metadata = obj.get("metadata") or {}
+    if TEMPLATE_GENERATION in (metadata.get("annotations") or ()):
+        metadata = _without_template_generation(metadata)
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"{GROUP}/{version}", "metadata": metadata}
+
+
+def _without_template_generation(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A DaemonSet's old field lives on as an annotation of the whole object only."""
+    rest = {name: text for name, text in metadata["annotations"].items() if name != TEMPLATE_GENERATION}
+    return {key: value for key, value in {**metadata, "annotations": rest}.items() if key != "annotations" or rest}
 
 
 def partial_metadata_list(

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.printing.cells import NAME, PLAIN_COLUMNS
-from apiserver.printing.table import Column, partial_metadata_list, table
+from apiserver.printing.table import Column, partial_metadata, partial_metadata_list, table
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.times import parse_time
 
@@ -98,3 +98,13 @@ def test_a_whole_object_is_shown_in_the_version_asked_for() -> None:
 
     assert (["a"], {**A, "converted": True}) == (made["rows"][0]["cells"], made["rows"][0]["object"])
     assert "a" == untouched["rows"][0]["object"]["metadata"]["name"]
+
+
+def test_metadata_alone_leaves_out_a_daemon_sets_old_field() -> None:
+    """The template generation is an annotation of the whole object, not of its metadata."""
+    name = "deprecated.daemonset.template.generation"
+    only = {"metadata": {"name": "ds", "annotations": {name: "1"}}}
+    more = {"metadata": {"name": "ds", "annotations": {name: "1", "a": "b"}}}
+
+    assert {"name": "ds"} == partial_metadata(only)["metadata"]
+    assert {"name": "ds", "annotations": {"a": "b"}} == partial_metadata(more)["metadata"]
