@@ -42,7 +42,8 @@ class Response:
 
 def warning_header(text: str) -> tuple[bytes, bytes]:
     """`Warning: 299 - "text"`, as RFC 7234 has it."""
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    printable = "".join(c if c.isprintable() or c == "\t" else " " for c in text)  # else it ends the header, or worse
+    quoted = printable.replace("\\", "\\\\").replace('"', '\\"')
     return b"warning", f'299 - "{quoted}"'.encode("utf-8", "replace")
 
 

@@ -6,12 +6,17 @@ A process is told from a later one with the same pid by the time it started.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from kubeloop.cli.options import UsageError
 
 FILE = "stack.json"
 
@@ -49,15 +54,36 @@ class StackState:
         """The stack last seen in a data directory, or None where there was none."""
         try:
             saved: dict[str, Any] = json.loads((data_dir / FILE).read_text())
-        except (OSError, ValueError):
+            supervisor = ProcessState(**saved.pop("supervisor"))
+            processes = [ProcessState(**process) for process in saved.pop("processes")]
+            return cls(supervisor=supervisor, processes=processes, **saved)
+        except FileNotFoundError:
             return None
-        supervisor = ProcessState(**saved.pop("supervisor"))
-        processes = [ProcessState(**process) for process in saved.pop("processes")]
-        return cls(supervisor=supervisor, processes=processes, **saved)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UsageError(f"{data_dir / FILE} is not of this version of kubeloop ({error}); remove it if no stack runs") from error
 
     @property
     def is_supervised(self) -> bool:
         return is_alive(self.supervisor)
+
+
+@contextmanager
+def only_supervisor(data_dir: Path) -> Iterator[None]:
+    """Hold the data directory as its one supervisor; UsageError where there is another, or one just starting.
+
+    The lock is the operating system's and ends with the process, so a killed supervisor leaves none behind.
+    """
+    descriptor = os.open(data_dir / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(
+                f"a stack already runs on {data_dir}; `kubeloop down --data-dir {data_dir}` stops it"
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_alive(process: ProcessState) -> bool:

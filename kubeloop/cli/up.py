@@ -15,7 +15,7 @@ from kubeloop.cli.options import UpOptions, UsageError
 from kubeloop.cli.readiness import wait_for_nodes, wait_for_server
 from kubeloop.cli.secure import secure
 from kubeloop.cli.services import secures, services, write_component_token
-from kubeloop.cli.state import StackState, own_state
+from kubeloop.cli.state import StackState, only_supervisor, own_state
 from kubeloop.cli.supervisor import Report, Supervisor, end_leftovers
 from kubeloop.clock import SystemClock
 
@@ -25,7 +25,13 @@ NEEDED_BYTES = 8 * 1024 * 1024
 
 async def up(options: UpOptions, display: Display) -> None:
     """Run the stack until a signal ends it. UsageError or StartFailed where it cannot start."""
-    clock = SystemClock()
+    options.check()
+    _make_data_dir(options.data_dir)
+    with only_supervisor(options.data_dir):
+        await _up(options, display, SystemClock())
+
+
+async def _up(options: UpOptions, display: Display, clock: Clock) -> None:
     await prepare(options, display.note, clock)
     token_file = write_component_token(options.data_dir)
     secured = secure(options, clock.now()) if options.secure else None
