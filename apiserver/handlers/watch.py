@@ -46,10 +46,13 @@ async def watch(call: Call, options: ListOptions, encoding: EventEncoding, recei
     watcher, initial = await _open(call, options, name)
     with watcher:
         await stream.start()
-        async with asyncio.TaskGroup() as tasks:
-            hang_up = tasks.create_task(_wait_for_hang_up(receive, stream, watcher))
-            await stream.run(watcher, initial)
-            hang_up.cancel()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                hang_up = tasks.create_task(_wait_for_hang_up(receive, stream, watcher))
+                await stream.run(watcher, initial)
+                hang_up.cancel()
+        except* OSError:
+            stream.is_open = False  # the client hung up in the middle of a send
     await stream.finish()
 
 
