@@ -171,7 +171,8 @@ def _read(value: Any) -> FieldSet:
             fields[SELF] = MEMBER
         elif is_step(step):
             try:
-                fields[respelled(step)] = _read(inner)
-            except orjson.JSONDecodeError as error:
+                spelled = respelled(step)
+            except ValueError as error:
                 raise UnreadableFields(str(error)) from error
+            fields[spelled] = _read(inner)
     return MEMBER if list(fields) == [SELF] else fields

@@ -39,9 +39,13 @@ def is_step(step: str) -> bool:
 
 
 def respelled(step: str) -> str:
-    """A step in the one spelling we compare by. Raises JSONDecodeError, a ValueError."""
+    """A step in the one spelling we compare by. Raises ValueError."""
+    if step.startswith(INDEX):
+        return f"{INDEX}{int(step[2:])}"
     if step.startswith(KEY):
         keys = orjson.loads(step[2:])
+        if not isinstance(keys, dict):
+            raise ValueError(f"no keys of a list item: {step}")
         return key_step({name: keys[name] for name in sorted(keys)})
     return value_step(orjson.loads(step[2:])) if step.startswith(VALUE) else step
 
@@ -76,15 +80,20 @@ def path_text(path: tuple[str, ...]) -> str:
 def step_text(step: str) -> str:
     kind, rest = step[:2], step[2:]
     if kind == KEY:
-        return "[" + ",".join(f"{name}={_scalar_text(value)}" for name, value in orjson.loads(rest).items()) + "]"
+        return "[" + ",".join(f"{name}={_value_text(value)}" for name, value in orjson.loads(rest).items()) + "]"
     if kind == VALUE:
-        return f"[={_scalar_text(orjson.loads(rest))}]"
+        return f"[={_value_text(orjson.loads(rest))}]"
     return f"[{rest}]" if kind == INDEX else f".{rest}"
 
 
-def _scalar_text(value: Any) -> str:
+def _value_text(value: Any) -> str:
+    """A scalar, unless a configuration with a wrong type for a key, or foreign entries, are shown as they are."""
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_value_text, value)) + "]"
+    if isinstance(value, dict):
+        return "".join(f"{name}={_value_text(value[name])}" for name in sorted(value))
     return "null" if value is None else go_float(value)

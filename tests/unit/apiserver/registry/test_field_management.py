@@ -308,3 +308,40 @@ def test_new_times_alone_are_nothing_to_write() -> None:
     new["metadata"]["managedFields"][0]["time"] = "2024-01-01T00:00:09Z"
 
     assert (True, False) == (differs_in_times(new, old), differs_in_times(new | {"data": {}}, old))
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "shown"),
+    [
+        ([{"containerPort": 80}], "[containerPort=80]", '[]interface {}{map[string]interface {}{"containerPort":80}}'),
+        ({"b": "x", "a": 1}, 'a=1b="x"', 'map[string]interface {}{"a":1, "b":"x"}'),
+        ([], "[]", "[]interface {}{}"),
+        (True, "true", "true"),
+    ],
+)
+def test_a_merge_key_of_a_wrong_type_is_refused_as_any_wrong_type(name: Any, where: str, shown: str) -> None:
+    """A list or map as a container's name is shown in the path and refused for not being text."""
+    fields = management("", "podtemplates")
+    config = {"kind": "PodTemplate", "apiVersion": "v1", "metadata": {"name": "a"}}
+    config["template"] = {"spec": {"containers": [{"name": name, "image": "i"}]}}  # type: ignore[assignment]
+
+    with pytest.raises(ApiError) as refused:
+        applied(fields, config, None, "tool")
+
+    assert (
+        "failed to create typed patch object (/a; /v1, Kind=PodTemplate): "
+        f".template.spec.containers[name={where}].name: expected string, "
+        f"got &value.valueUnstructured{{Value:{shown}}}"
+    ) == refused.value.message
+
+
+@pytest.mark.parametrize("step", ["k:5", "k:[1]", 'k:"a"', "k:null", "k:{", "i:x"])
+def test_entries_with_unreadable_steps_count_as_none(step: str) -> None:
+    """What a client sends as managedFields is dropped where its steps are malformed, and the object is made."""
+    fields, obj = management("", "configmaps"), config_map(k="v")
+    entry = {"manager": "other", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    obj["metadata"]["managedFields"] = [entry | {"fieldsV1": {"f:data": {step: {}}}}]
+
+    fields.created(obj, "tool")
+
+    assert {"tool": {"f:data": {".": {}, "f:k": {}}}} == fields_by_manager(obj["metadata"]["managedFields"])
