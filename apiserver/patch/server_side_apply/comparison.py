@@ -41,11 +41,21 @@ def _compare(shape: Shape, old: Any, new: Any) -> _Pair:
         return MEMBER, None
     if shape.form == DEDUCED:
         return _compare_deduced(shape, old, new)
+    wanted = list if shape.form == LIST else dict
+    if not (isinstance(old, wanted | None) and isinstance(new, wanted | None)):
+        return _compare_kinds(shape, wanted, old, new)
     if shape.form == LIST:
         changed, removed = _compare_lists(shape, old or [], new or [])
     else:
         changed, removed = _compare_maps(shape, old or {}, new or {})
     return changed or None, removed or None
+
+
+def _compare_kinds(shape: Shape, wanted: type, old: Any, new: Any) -> _Pair:
+    """Two values not both of the kind that the shape wants, which validation only refuses later: one is a leaf."""
+    if isinstance(old, wanted):
+        return MEMBER, _parts(whole(shape, old))
+    return whole(shape, new) if isinstance(new, wanted) else MEMBER, None
 
 
 def _compare_maps(shape: Shape, old: dict[str, Any], new: dict[str, Any]) -> tuple[FieldSet, FieldSet]:
@@ -114,10 +124,8 @@ def _compare_deduced(shape: Shape, old: Any, new: Any) -> _Pair:
     if isinstance(old, dict) and isinstance(new, dict):
         changed, removed = _compare_maps(shape, old, new)
         return changed or None, removed or None
-    if isinstance(old, dict) and new is not None:
-        return MEMBER, _parts(whole(shape, old))
-    if isinstance(new, dict) and old is not None:
-        return whole(shape, new), None
+    if old is not None and new is not None:
+        return _compare_kinds(shape, dict, old, new)
     if old is None and isinstance(new, dict):
         return _parts(whole(shape, new)), None
     if new is None and isinstance(old, dict):

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from apiserver.patch.server_side_apply.path_elements import INDEX, KEY, VALUE, is_step, order_of, path_text, respelled
 
 FieldSet = dict[str, Any]

@@ -15,9 +15,9 @@ def whole(shape: Shape, value: Any) -> FieldSet:
     """
     if shape.is_leaf or not value:
         return MEMBER
-    if shape.form == LIST:
+    if shape.form == LIST and type(value) is list:
         return {SELF: MEMBER, **_whole_items(shape, value)}
-    if type(value) is not dict:
+    if shape.form == LIST or type(value) is not dict:
         return MEMBER
     owned: FieldSet = {SELF: MEMBER}
     fields, values = shape.fields, shape.values

@@ -93,3 +93,26 @@ def test_unknown_json_is_compared_by_what_it_is(old: Any, new: Any, changed: Any
 def test_a_configuration_states_its_leaves(config: Any, fields: Any) -> None:
     """Leaves, items and deliberately empty maps are stated; an empty list by key states nothing."""
     assert fields == stated(CONFIG_MAP, config)
+
+
+SPEC_WITH_PORTS = {"spec": {"ports": [{"port": 80}]}}
+PORT_STEP = {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:port": {}}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed", "removed"),
+    [
+        (SPEC_WITH_PORTS, {"spec": 1}, {"f:spec": {}}, {"f:spec": {"f:ports": {".": {}, **PORT_STEP}}}),
+        ({"spec": {"type": "a"}}, {"spec": ""}, {"f:spec": {}}, {"f:spec": {"f:type": {}}}),
+        ({"spec": {"type": "a"}}, {"spec": ["a"]}, {"f:spec": {}}, {"f:spec": {"f:type": {}}}),
+        ({"spec": 1}, {"spec": {"type": "a"}}, {"f:spec": {".": {}, "f:type": {}}}, {}),
+        ({"spec": 1}, {"spec": "x"}, {"f:spec": {}}, {}),
+        (SPEC_WITH_PORTS, {"spec": {"ports": "x"}}, {"f:spec": {"f:ports": {}}}, {"f:spec": {"f:ports": PORT_STEP}}),
+        ({"spec": {"ports": {"a": 1}}}, SPEC_WITH_PORTS, {"f:spec": {"f:ports": {".": {}, **PORT_STEP}}}, {}),
+        ({"spec": {}}, {"spec": {"ports": 5}}, {"f:spec": {"f:ports": {}}}, {}),
+        ({}, {"spec": {"ports": "abc"}}, {"f:spec": {".": {}, "f:ports": {}}}, {}),
+    ],
+)
+def test_a_value_of_another_kind_is_a_leaf(old: Any, new: Any, changed: Any, removed: Any) -> None:
+    """Where a leaf replaced a map or list, the leaf is changed and the old parts are gone; validation comes later."""
+    assert (changed, removed) == tuple(compare(SERVICE, old, new))
