@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import total_ordering
+from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -224,16 +225,14 @@ def _accepts(parse: Callable[..., Any]) -> Callable[..., bool]:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _pattern(pattern).search(text)
-    return found[0] if found else ""
+    return _pattern(pattern).find(text) or ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in _pattern(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    return list(islice(_pattern(pattern).find_all(text), limit if limit >= 0 else None))
 
 
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _pattern(pattern: str) -> go_regexp.Pattern:
     try:
         return go_regexp.compile_pattern(pattern)
     except go_regexp.PatternError as error:

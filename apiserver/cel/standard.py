@@ -79,7 +79,7 @@ def _size(value: Any) -> int:
 
 def _matches(text: str, pattern: str) -> bool:
     try:
-        return go_regexp.compile_pattern(pattern).search(text) is not None
+        return go_regexp.compile_pattern(pattern).matches(text)
     except go_regexp.PatternError as error:
         raise EvaluationError(str(error)) from error
 

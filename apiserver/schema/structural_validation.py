@@ -93,7 +93,7 @@ def _text_errors(value: str, schema: Schema, at: str, name: str) -> Iterator[Fie
         yield field.too_long(at, most)
     if (least := schema.get("minLength")) is not None and length < least:
         yield field.invalid(at, value, f"{name} in body should be at least {least} chars long")
-    if (pattern := schema.get("pattern")) and not go_regexp.compile_pattern(pattern).search(value):
+    if (pattern := schema.get("pattern")) and not go_regexp.compile_pattern(pattern).matches(value):
         yield field.invalid(at, value, f"{name} in body should match '{pattern}'")
     if (wanted := schema.get("format")) and not is_of_format(value, wanted):
         yield field.type_invalid(at, value, f"{name} in body must be of type {wanted}: {field.go_quote(value)}")

@@ -42,6 +42,11 @@ def evaluate(source: str) -> Any:
         ("self.names.all(i, n, i < 2 && n != '')", True),
         ("self.map.exists(k, k == 'a-b')", True),
         ("self.map['a-b']", 1),
+        ("'a1b22'.find('[0-9]+')", "1"),
+        ("'abc'.find('[0-9]+')", ""),
+        ("'a1b22'.findAll('[0-9]+')", ["1", "22"]),
+        ("'a1b22'.findAll('[0-9]+', 1)", ["1"]),
+        ("'baac'.findAll('a*')", ["", "aa", ""]),
         ("has(self.none) || self.size > 1", True),
         ("self.none == 1 || true", True),
         ("self.?none.orValue('x')", "x"),
@@ -135,6 +140,20 @@ def test_loops_end() -> None:
 
     with pytest.raises(EvaluationError, match="cost limit exceeded"):
         program.evaluate({"self": list(range(100))})
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("self.matches('^(a+)+$')", False),
+        ("self.find('^(a+)+$')", ""),
+        ("self.findAll('^(a+)+$')", []),
+    ],
+)
+def test_patterns_end(source: str, value: Any) -> None:
+    """No regular expression keeps the server busy."""
+    assert value == Environment({"self": STRING}).compile(source).evaluate({"self": "a" * 4000 + "!"})
 
 
 def test_named_variables_are_known() -> None:

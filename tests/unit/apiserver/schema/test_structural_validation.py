@@ -88,3 +88,14 @@ def test_values(schema: Object, value: Any, errors: list[str]) -> None:
     check_value({"x": value}, field_schema(schema), "", found)
 
     assert errors == [str(error) for error in found]
+
+
+@pytest.mark.timeout(5)
+def test_patterns_end() -> None:
+    """No pattern of a schema keeps the server busy."""
+    found: list[FieldError] = []
+    text = "a" * 40 + "!"
+
+    check_value({"x": text}, field_schema({"type": "string", "pattern": "^(a+)+$"}), "", found)
+
+    assert [f"x: Invalid value: \"{text}\": x in body should match '^(a+)+$'"] == [str(error) for error in found]
