@@ -11,10 +11,11 @@ answered with 400; what real Kubernetes does not foresee, with its 500 and its m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
-from apiserver.patch.values import go_text, go_type, holds, is_same, without_nulls
+from apiserver.patch.values import go_text, go_type, is_same, without_nulls
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, deep_copy
@@ -125,10 +126,10 @@ def _order_before(current: Items, change: Items, merge_key: str) -> Items:
     """
     if not merge_key or not all(isinstance(item, dict) for item in (*current, *change)):
         return list(current)
-    deleted = [item.get(merge_key) for item in change if item.get(DIRECTIVE) == "delete"]
-    kept = [item for item in current if not holds(deleted, item.get(merge_key))]
-    old_keys = [item.get(merge_key) for item in kept]
-    new = [item for item in change if DIRECTIVE not in item and not holds(old_keys, item.get(merge_key))]
+    deleted = _identities(item.get(merge_key) for item in change if item.get(DIRECTIVE) == "delete")
+    kept = [item for item in current if _identity(item.get(merge_key)) not in deleted]
+    old_keys = _identities(item.get(merge_key) for item in kept)
+    new = [item for item in change if DIRECTIVE not in item and _identity(item.get(merge_key)) not in old_keys]
     return kept + new[: len(current) - len(kept)]
 
 
@@ -150,7 +151,8 @@ def _delete_from_list(document: Object, name: str, unwanted: Any, node: Node | N
         return
     field = _field(node, name)
     if (current or unwanted) and _element_type(current, unwanted) != _MAP:
-        document[name] = [item for item in current if not holds(unwanted, item)]
+        gone = _identities(unwanted)
+        document[name] = [item for item in current if _identity(item) not in gone]
     elif current or unwanted:
         document[name] = _merged_list(current, unwanted, field)
 
@@ -192,28 +194,36 @@ def _without_special_items(current: Items, change: Items, merge_key: str) -> tup
     """Carry out the items that are directives: both lists, without what they delete and without themselves."""
     plain = [item for item in change if DIRECTIVE not in item]
     replaces = False
+    deleted: set[Hashable] = set()
     for item in (item for item in change if DIRECTIVE in item):
         directive = item[DIRECTIVE]
         if directive == "delete":
             if merge_key not in item:
                 raise _no_merge_key(item, merge_key)
-            current = [other for other in current if not _has(other, merge_key, item[merge_key])]
+            deleted.add(_identity(item[merge_key]))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise ApiError("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(item)
-    return (plain, []) if replaces else (current, plain)
+    if replaces:
+        return plain, []
+    kept = [other for other in current if merge_key not in other or _identity(other[merge_key]) not in deleted]
+    return kept, plain
 
 
 def _merged_items(merged: Items, change: Items, field: Node) -> Items:
     key = field.merge_key
+    positions: dict[Hashable, int] = {}
+    for i, item in enumerate(merged):
+        if key in item:
+            positions.setdefault(_identity(item[key]), i)
     for item in change:
         if key not in item:
             raise _no_merge_key(item, key)
-        position = next((i for i, other in enumerate(merged) if _has(other, key, item[key])), None)
-        if position is None:
+        position = positions.setdefault(_identity(item[key]), len(merged))
+        if position == len(merged):
             merged.append(item)
         else:
             merged[position] = _merged_map(merged[position], item, field.items)
@@ -255,15 +265,15 @@ class _Ranks:
         self._merge_key = merge_key
         self._ranks: dict[tuple[str, str], int] = {}
         for i, item in enumerate(items):
-            self._ranks.setdefault(self._identity(item), i)
+            self._ranks.setdefault(self._shown(item), i)
 
     def __contains__(self, item: Any) -> bool:
-        return self._identity(item) in self._ranks
+        return self._shown(item) in self._ranks
 
     def of(self, item: Any) -> int:
-        return self._ranks.get(self._identity(item), len(self._ranks))
+        return self._ranks.get(self._shown(item), len(self._ranks))
 
-    def _identity(self, item: Any) -> tuple[str, str]:
+    def _shown(self, item: Any) -> tuple[str, str]:
         value = item.get(self._merge_key) if self._merge_key else item
         return go_type(value), go_text(value)
 
@@ -276,10 +286,10 @@ def _check_order(change: Items, order: Items, merge_key: str) -> None:
         for item in change:
             if not isinstance(item, dict):
                 raise _wrong_argument(item)
-    remaining = [item for item in change if not (isinstance(item, dict) and DIRECTIVE in item)]
+    remaining = deque(item for item in change if not (isinstance(item, dict) and DIRECTIVE in item))
     for ordered in order:
         if remaining and _is_same_item(remaining[0], ordered, merge_key):
-            del remaining[0]
+            remaining.popleft()
     if remaining:
         raise ApiError(
             f"The order in patch list:\n{go_text(change)}\n doesn't match {ELEMENT_ORDER} list:\n{go_text(order)}\n"
@@ -297,16 +307,24 @@ def _is_same_item(item: Any, ordered: Any, merge_key: str) -> bool:
     return is_same(item[merge_key], ordered[merge_key])
 
 
-def _has(item: Any, key: str, value: Any) -> bool:
-    return key in item and is_same(item[key], value)
-
-
 def _unique(items: Items) -> Items:
-    unique: Items = []
+    unique: dict[Hashable, Any] = {}
     for item in items:
-        if not holds(unique, item):
-            unique.append(item)
-    return unique
+        unique.setdefault(_identity(item), item)
+    return list(unique.values())
+
+
+def _identities(values: Iterable[Any]) -> set[Hashable]:
+    return {_identity(value) for value in values}
+
+
+def _identity(value: Any) -> Hashable:
+    """What two values share where `is_same` holds, so that long lists are looked up in and not searched."""
+    if isinstance(value, dict):
+        return go_type(value), frozenset((name, _identity(member)) for name, member in value.items())
+    if isinstance(value, list):
+        return go_type(value), tuple(map(_identity, value))
+    return go_type(value), value
 
 
 _MAP = go_type({})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.patch import restoring, strategic_merge
+from apiserver.patch import restoring, strategic_merge, values
 from apiserver.schema.nodes import TypeNode
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 
@@ -263,3 +263,51 @@ def test_sets_are_united_and_thinned(old: list[str], new: list[str]) -> None:
     patched = apply({"finalizers": old}, patch)
 
     assert sorted(new) == sorted(patched["finalizers"])
+
+
+MANY = 4000
+OLD, NEW = ([f"{prefix}/{i}" for i in range(MANY)] for prefix in ("old", "new"))
+
+
+@pytest.mark.parametrize(
+    ("document", "patch", "expected"),
+    [
+        ({"finalizers": OLD}, {"finalizers": NEW}, {"finalizers": [*NEW, *OLD]}),
+        ({"finalizers": OLD}, {"$deleteFromPrimitiveList/finalizers": OLD[::-1]}, {"finalizers": []}),
+        ({"finalizers": OLD}, {"finalizers": NEW, "$setElementOrder/finalizers": NEW}, {"finalizers": [*NEW, *OLD]}),
+        (containers(*OLD), containers(*NEW), containers(*NEW, *OLD)),
+        (
+            containers(*OLD),
+            {"containers": [{"name": name, "$patch": "delete"} for name in OLD]},
+            {"containers": []},
+        ),
+    ],
+)
+def test_long_lists_are_not_compared_item_by_item(
+    document: dict[str, Any], patch: Any, expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparisons of two values do not grow faster than the lists."""
+    compared: list[Any] = []
+
+    def counted(left: Any, right: Any) -> bool:
+        compared.append(left)
+        return bool(left == right)
+
+    for module in (values, strategic_merge):
+        monkeypatch.setattr(module, "is_same", counted)
+
+    actual = apply(document, patch)
+
+    assert (expected, True) == (actual, len(compared) <= 2 * MANY)
+
+
+@pytest.mark.parametrize("wanted", [1, 1.0, True])
+def test_merge_keys_differ_by_type(wanted: Any) -> None:
+    """1, 1.0 and true are three names, of which a patch means one."""
+    document = {"containers": [{"name": name} for name in (1, 1.0, True)]}
+
+    merged = apply(document, {"containers": [{"name": wanted, "image": "i"}]})["containers"]
+    left = apply(document, {"containers": [{"name": wanted, "$patch": "delete"}]})["containers"]
+
+    assert [type(wanted)] == [type(item["name"]) for item in merged if "image" in item]
+    assert [type_ for type_ in (int, float, bool) if type_ is not type(wanted)] == [type(item["name"]) for item in left]
