@@ -15,6 +15,8 @@ from apiserver.registry.catalog import Kind
 from apiserver.registry.options import IGNORE, STRICT, Warnings
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
+from apiserver.schema.depth import is_too_deep
+from apiserver.schema.json_syntax import TOO_DEEP
 from apiserver.schema.json_text import JsonSyntaxError, duplicates, has_duplicate_keys, parse
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.type_meta import (
@@ -64,7 +66,10 @@ def parse_body(body: Body) -> tuple[Any, bytes]:
     if media_type == YAML:
         return parse_yaml(body.raw), b""
     if media_type == PROTOBUF:
-        return protobuf.decode(body.raw), b""
+        value = protobuf.decode(body.raw)
+        if is_too_deep(value):
+            raise ValueError(TOO_DEEP)
+        return value, b""
     raise UnsupportedMediaType(_UNKNOWN_FORMAT)
 
 
@@ -99,6 +104,7 @@ class Decoder:
 
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
         """
+        _check_depth(value)
         if kind.custom is not None:
             return custom_bodies.decode(kind, kind.custom, value, field_validation, warnings)
         expected = _type_of(kind)
@@ -111,6 +117,7 @@ class Decoder:
 
     def decode_other(self, of: GroupVersionKind, value: Any) -> Object:
         """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""
+        _check_depth(value)
         return self._schema.codec(*of).decode(value).object
 
     def node(self, of: tuple[str, str, str]) -> TypeNode:
@@ -161,6 +168,12 @@ class Decoder:
         if field_validation != IGNORE:
             warnings.add(*decoded.problems)
         return decoded.object
+
+
+def _check_depth(patched: Any) -> None:
+    """A patch may put something deep into something deep."""
+    if is_too_deep(patched):
+        raise BadRequest(TOO_DEEP)
 
 
 def _type_of(kind: Kind) -> GroupVersionKind:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from apiserver.patch.values import is_same
+from apiserver.schema.depth import is_too_deep
 from kubeloop.apimachinery.errors import BadRequest, Invalid, RequestEntityTooLarge
 from kubeloop.apimachinery.meta import Object, deep_copy
 
@@ -116,7 +117,10 @@ class _Patcher:
 
     def _copy(self, operation: Operation) -> None:
         container, key = self._find(_pointer(operation, "from"))
-        value = deep_copy(_get(container, key))
+        found = _get(container, key)
+        if is_too_deep(found):  # a copy of a copy of a copy
+            raise _Inapplicable
+        value = deep_copy(found)
         self._copied_bytes += len(orjson.dumps(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
             raise _Inapplicable

@@ -6,9 +6,10 @@ that a fast parser refused come here, so it is written to be read, not to be qui
 
 from __future__ import annotations
 
+from apiserver.schema.depth import MAX_DEPTH
+
 END = "unexpected end of JSON input"
 TOO_DEEP = "exceeded max depth"
-_MAX_DEPTH = 10_000
 _SPACE = b" \t\r\n"
 _DIGITS = b"0123456789"
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
@@ -43,8 +44,9 @@ class _Scanner:
             byte = self._significant()
             if byte in b"[{":
                 self._position += 1
-                if len(closers) == _MAX_DEPTH:
-                    raise _Complaint(TOO_DEEP)
+                if len(closers) == MAX_DEPTH:
+                    self._position -= 1
+                    self._refuse(TOO_DEEP)
                 if self._opens_empty(byte):
                     pass  # the value is complete
                 else:

@@ -7,10 +7,12 @@ repeated keys: both are for the second, slower look at a body in which something
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import orjson
 
+from apiserver.schema.depth import is_too_deep, may_be_too_deep
 from apiserver.schema.json_syntax import TOO_DEEP, complaint
 
 
@@ -32,7 +34,7 @@ class NumberLiteral(float):
     @classmethod
     def parse(cls, raw: bytes) -> Any:
         """JSON whose floats are NumberLiterals."""
-        return json.loads(raw, parse_float=cls.of)
+        return json.loads(raw.decode("utf-8", errors="replace"), parse_float=cls.of)
 
     @classmethod
     def spelled(cls, value: Any) -> Any:
@@ -55,26 +57,34 @@ class Pairs(list[tuple[str, Any]]):
 def parse(raw: bytes) -> Any:
     """The value of a JSON text; JsonSyntaxError in Go's words where it is none."""
     try:
-        return orjson.loads(raw)
+        value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         return _parse_leniently(raw)
+    if may_be_too_deep(raw) and is_too_deep(value):
+        raise JsonSyntaxError(complaint(raw) or TOO_DEEP)
+    return value
 
 
 def _parse_leniently(raw: bytes) -> Any:
-    """What Go accepts and orjson does not: invalid UTF-8 and lone surrogates, which become U+FFFD, and deep nesting."""
+    """What Go accepts and orjson does not: invalid UTF-8 and lone surrogates, which become U+FFFD."""
     if (problem := complaint(raw)) is not None:
         raise JsonSyntaxError(problem)
     text = raw.decode("utf-8", errors="replace")
-    try:
-        return _without_surrogates(json.loads(text, parse_int=_integer))
-    except RecursionError:  # sooner than in Go, at about a thousand levels
-        raise JsonSyntaxError(TOO_DEEP) from None
+    return _without_surrogates(json.loads(text, parse_int=_integer, parse_float=_float))
 
 
 def _integer(text: str) -> int | float:
     """As orjson has it: what 64 bits cannot hold is a float."""
     number = int(text) if len(text) < 25 else 1 << 64
-    return number if -(1 << 63) <= number < 1 << 64 else float(text)
+    return number if -(1 << 63) <= number < 1 << 64 else _float(text)
+
+
+def _float(text: str) -> float:
+    """Refused where it is beyond all floats, whatever type it is meant for."""
+    number = float(text)
+    if math.isinf(number):
+        raise JsonSyntaxError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
 
 
 def _without_surrogates(value: Any) -> Any:

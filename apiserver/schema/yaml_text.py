@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from apiserver.schema.yaml_bounds import ExcessError, check_aliases, check_nesting
+
 
 class YamlSyntaxError(ValueError):
     """The text is not YAML, or has no JSON form; the message is sigs.k8s.io/yaml's."""
@@ -22,7 +24,10 @@ def parse_yaml(raw: bytes) -> Any:
     """The JSON value of the first document of a YAML text."""
     loader = _Loader(raw)
     try:
-        return loader.get_single_document()
+        node = _first_node(loader, raw)
+        return None if node is None else loader.construct_document(node)
+    except ExcessError as error:
+        raise YamlSyntaxError(str(error)) from error
     except yaml.MarkedYAMLError as error:
         raise YamlSyntaxError(_message(error, raw)) from error
     except yaml.reader.ReaderError as error:
@@ -37,7 +42,7 @@ def yaml_duplicates(raw: bytes) -> list[str]:
     """What strict decoding has against repeated keys of a sound YAML text: one message for all of them, or none."""
     loader = _Loader(raw)
     try:
-        node = loader.first_node()
+        node = _first_node(loader, raw)
         found = list(_repeated(node)) if node is not None else []
     finally:
         loader.dispose()
@@ -61,14 +66,19 @@ def _repeated(node: yaml.Node) -> Any:
 class _Loader(yaml.CSafeLoader):
     """Only the scalars' meanings and the keys differ from PyYAML's safe loader."""
 
-    def first_node(self) -> yaml.Node | None:
-        """The first document's node; what follows it is not read."""
-        return self.get_node() if self.check_node() else None
 
-    def get_single_document(self) -> Any:
-        node = self.first_node()
-        return None if node is None else self.construct_document(node)
+def _first_node(loader: _Loader, raw: bytes) -> yaml.Node | None:
+    """The first document's node, within bounds; what follows it is not read."""
+    check_nesting(raw)
+    if not loader.check_node():
+        return None
+    node = loader.get_node()
+    assert node is not None
+    check_aliases(node, raw)
+    return node
 
+
+_LONGEST_INTEGER = 100  # characters; 64 bits in binary digits, and a prefix, are fewer
 
 _Loader.yaml_implicit_resolvers = {}  # its own: PyYAML's read dates as dates and 1e3 as text
 
@@ -93,8 +103,22 @@ def _bool(loader: _Loader, node: yaml.ScalarNode) -> bool | str:
     return text if len(text) == 1 else text.lower() in ("true", "yes", "on")
 
 
-def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
+def _int(loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
+    """What 64 bits cannot hold is a float if it is written in decimal digits, and else stays text."""
     text = str(node.value).replace("_", "")
+    number = _whole(text) if len(text) <= _LONGEST_INTEGER else None
+    if number is not None and _fits(number):
+        return number
+    if not text.lstrip("+-").isdecimal() or math.isinf(float(text)):
+        return str(node.value)
+    return float(text)
+
+
+def _fits(number: int) -> bool:
+    return -(1 << 63) <= number < 1 << 64
+
+
+def _whole(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     digits = text.lstrip("+-").lower()
     if digits.startswith(("0x", "0b", "0o")):
@@ -102,12 +126,14 @@ def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
     return sign * int(digits, 8 if digits.startswith("0") and len(digits) > 1 else 10)
 
 
-def _float(loader: _Loader, node: yaml.ScalarNode) -> float | int:
+def _float(loader: _Loader, node: yaml.ScalarNode) -> float | int | str:
     text = str(node.value)
     number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     if not math.isfinite(number):
+        if text[-1].isdigit():  # too large to be one: text, like numbers that no other type holds
+            return text
         raise yaml.YAMLError(f"json: unsupported value: {text}")
-    return int(number) if number.is_integer() and abs(number) < 1e21 else number
+    return int(number) if number.is_integer() and _fits(int(number)) else number
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:

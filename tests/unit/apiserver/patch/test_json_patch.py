@@ -174,3 +174,15 @@ def test_what_was_added_can_be_tested_and_removed(document: dict[str, Any], key:
     )
 
     assert {k: v for k, v in document.items() if k != key} == patched
+
+
+def test_copies_of_copies_do_not_nest_without_end() -> None:
+    """An object copied into itself again and again is refused before it exhausts a stack."""
+    value: Any = {}
+    for _ in range(100):
+        value = {"a": value}
+    deeper = "/a" * 100 + "/b"
+    operations = [{"op": "copy", "from": "/v", "path": "/v" + deeper * times} for times in (1, 2, 4, 8)]
+
+    with pytest.raises(Invalid):
+        json_patch.apply({"v": value}, operations)

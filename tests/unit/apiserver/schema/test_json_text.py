@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.schema.json_text import JsonSyntaxError, duplicates, has_duplicate_keys, parse, quote
+from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, duplicates, has_duplicate_keys, parse, quote
 from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, yaml_duplicates
 
 
@@ -54,7 +54,7 @@ def test_text_that_is_no_unicode_is_mended(raw: bytes, expected: Any) -> None:
 
 
 def test_nesting_deeper_than_go_allows_is_refused() -> None:
-    """Ten thousand lists within each other are too many."""
+    """Ten thousand lists within each other are too many, whatever comes after."""
     with pytest.raises(JsonSyntaxError, match="exceeded max depth"):
         parse(b"[" * 10_001)
 
@@ -127,3 +127,96 @@ def test_repeated_yaml_keys_are_told_with_their_lines() -> None:
 
     expected = 'yaml: unmarshal errors:\n  line 2: key "a" already set in map\n  line 3: key "c" already set in map'
     assert [expected] == found
+
+
+def test_aliases_that_expand_without_end_are_refused() -> None:
+    """Nine times nine times nine items, and so on, from half a kilobyte are refused before any is made."""
+    levels = ["a0: &a0 [x, x, x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10))]
+    raw = "\n".join(levels).encode()
+
+    with pytest.raises(YamlSyntaxError, match=r"^yaml: document contains excessive aliasing$"):
+        parse_yaml(raw)
+
+
+def test_aliases_to_long_texts_are_refused_too() -> None:
+    """A text weighs what it is long: a few thousand aliases to a megabyte are too much."""
+    raw = f"a: &a {'x' * 1_000_000}\nb: [{', '.join(['*a'] * 3000)}]".encode()
+
+    with pytest.raises(YamlSyntaxError, match="excessive aliasing"):
+        parse_yaml(raw)
+
+
+def test_ordinary_aliases_are_followed() -> None:
+    """Aliases to a block of settings are no excess, however many there are."""
+    raw = f"a: &a {{k: v}}\nb: [{', '.join(['*a'] * 3000)}]".encode()
+
+    assert [{"k": "v"}] * 3000 == parse_yaml(raw)["b"]
+
+
+def test_an_anchor_inside_itself_is_refused() -> None:
+    """A list that contains itself has no JSON form."""
+    with pytest.raises(YamlSyntaxError, match=r"^yaml: anchor 'x' value contains itself$"):
+        parse_yaml(b"a: &x [1, *x]")
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ("- ", "")], ids=["lists", "objects", "indented"]
+)
+def test_yaml_may_nest_two_hundred_levels(opening: str, closing: str) -> None:
+    """The level after that is refused, and so are the levels that would exhaust a stack."""
+    parse_yaml((opening * 200 + "1" + closing * 200).encode())
+
+    for levels in (201, 100_000):
+        with pytest.raises(YamlSyntaxError, match="exceeded max depth of 200"):
+            parse_yaml((opening * levels + "1" + closing * levels).encode())
+
+
+def test_aliases_count_as_the_levels_they_stand_for() -> None:
+    """Lists that are short when written and nest through their aliases are refused as well."""
+    raw = "\n".join(["a0: &a0 [x]", *(f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 300))]).encode()
+
+    with pytest.raises(YamlSyntaxError, match="exceeded max depth of 200"):
+        parse_yaml(raw)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_json_may_nest_two_hundred_levels(opening: str, closing: str) -> None:
+    """The level after that is refused in the words of encoding/json, at whatever depth parsers give up."""
+    parse((opening * 200 + "1" + closing * 200).encode())
+
+    for levels in (201, 500, 1100, 20_000):
+        with pytest.raises(JsonSyntaxError, match=f"^invalid character '\\{opening[0]}' exceeded max depth$"):
+            parse((opening * levels + "1" + closing * levels).encode())
+
+
+@pytest.mark.parametrize("text", ["1" * 5000, "-1e999", "1" * 400], ids=["digits", "exponent", "hundreds"])
+def test_numbers_beyond_all_floats_are_refused(text: str) -> None:
+    """Go cannot unmarshal them."""
+    with pytest.raises(JsonSyntaxError) as caught:
+        parse(f'{{"a":{text}}}'.encode())
+
+    assert f"json: cannot unmarshal number {text} into Go value of type float64" == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1" * 5000, "1" * 5000),
+        ("1" * 25, float("1" * 25)),
+        ("0x" + "f" * 17, "0x" + "f" * 17),
+        ("18446744073709551615", 18446744073709551615),
+        ("1e20", 1e20),
+        ("1e999", "1e999"),
+    ],
+    ids=["digits", "float", "hexadecimal", "unsigned", "exponent", "infinite"],
+)
+def test_yaml_numbers_that_64_bits_cannot_hold(text: str, expected: Any) -> None:
+    """They become floats, and text where no float holds them either."""
+    found = parse_yaml(f"a: {text}".encode())["a"]
+
+    assert (type(expected), expected) == (type(found), found)
+
+
+def test_spelled_numbers_survive_broken_unicode() -> None:
+    """The second look at a text mends bytes that are no UTF-8 as the first does."""
+    assert {"a": "\ufffd", "b": 1.0} == NumberLiteral.parse(b'{"a":"\xff","b":1.0}')
