@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from kubelet_sim import readiness, transitions
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pod_status import status_of
 from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.apimachinery.times import moment_after
 
 DEADLINE_EXCEEDED = Verdict("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
@@ -83,4 +84,4 @@ def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | Non
 def _deadline(pod: PodSpec, runtime: PodRuntime) -> datetime | None:
     if pod.deadline_seconds is None:
         return None
-    return runtime.arrived_at + timedelta(seconds=pod.deadline_seconds)
+    return moment_after(runtime.arrived_at, pod.deadline_seconds)

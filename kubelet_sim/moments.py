@@ -12,6 +12,7 @@ from kubelet_sim import restarts
 from kubelet_sim.behaviour import NEVER
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, ContainerSpec, Role, State
+from kubeloop.apimachinery.times import moment_after
 
 FIRST_BACKOFF_SECONDS = 10.0
 MAX_BACKOFF_SECONDS = 300.0
@@ -107,7 +108,7 @@ def stopped_at(scene: Scene) -> datetime | None:
     told = told_to_stop(scene)
     if told is None:
         return None
-    deadline = told + timedelta(seconds=grace_seconds(scene))
+    deadline = moment_after(told, grace_seconds(scene))
     stopped = _later(told, scene.spec.behaviour.stop_seconds)
     return min(stopped, deadline) if stopped else deadline
 
@@ -184,4 +185,4 @@ def backoff_seconds(failures: int) -> float:
 
 
 def _later(moment: datetime, seconds: float) -> datetime | None:
-    return None if seconds == NEVER else moment + timedelta(seconds=seconds)
+    return None if seconds == NEVER else moment_after(moment, seconds)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from kubelet_sim.behaviour import NEVER
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, State
+from kubeloop.apimachinery.times import moment_after
 
 
 def is_started(spec: ContainerSpec, container: Container, now: datetime) -> bool:
@@ -31,11 +32,11 @@ def _moments(pod: PodSpec, runtime: PodRuntime) -> Iterator[datetime]:
         if container.state is State.RUNNING and container.run and container.run.started_at:
             for seconds in (spec.behaviour.started_after_seconds, spec.behaviour.ready_after_seconds):
                 if seconds != NEVER:
-                    yield container.run.started_at + timedelta(seconds=seconds)
+                    yield moment_after(container.run.started_at, seconds)
 
 
 def _has_run(container: Container, seconds: float, now: datetime) -> bool:
     run = container.run
     if container.state is not State.RUNNING or run is None or run.started_at is None or seconds == NEVER:
         return False
-    return now >= run.started_at + timedelta(seconds=seconds)
+    return now >= moment_after(run.started_at, seconds)

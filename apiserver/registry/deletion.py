@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from apiserver.admission.chain import Attributes
 from apiserver.registry.catalog import Kind
@@ -18,7 +18,7 @@ from apiserver.registry.options import DeleteOptions
 from apiserver.storage.interface import Key, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.times import format_time, parse_time
+from kubeloop.apimachinery.times import format_time, moment_after, parse_time
 
 GraceOf = Callable[[Object, int | None], int]  # (object, seconds asked for) -> seconds
 
@@ -150,7 +150,7 @@ def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: dat
     metadata = obj["metadata"]
     seconds = seconds_for(obj, requested)
     if "deletionTimestamp" not in metadata:
-        metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=seconds))
+        metadata["deletionTimestamp"] = format_time(moment_after(now, seconds))
         metadata["deletionGracePeriodSeconds"] = seconds
         _raise_generation(obj)
         return seconds == 0
@@ -159,8 +159,8 @@ def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: dat
         return True
     if requested is None or seconds >= current:
         return False
-    began = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=current)
-    metadata["deletionTimestamp"] = format_time(max(began + timedelta(seconds=seconds), now))
+    began = moment_after(parse_time(metadata["deletionTimestamp"]), -current)
+    metadata["deletionTimestamp"] = format_time(max(moment_after(began, seconds), now))
     metadata["deletionGracePeriodSeconds"] = seconds
     return seconds == 0
 

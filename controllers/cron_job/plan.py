@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import format_datetime
 
 from controllers.cron_job.active import active_of
@@ -23,7 +23,7 @@ from kubeloop.apimachinery.meta import (
     namespace_of,
 )
 from kubeloop.apimachinery.resource import CRON_JOBS, JOBS
-from kubeloop.apimachinery.times import format_time, parse_time
+from kubeloop.apimachinery.times import format_time, moment_after, parse_time
 
 SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -129,7 +129,7 @@ def _unsupported(schedule: str) -> Told:
 
 def _is_too_late(timing: Timing, scheduled: datetime, now: datetime) -> bool:
     limit = timing.deadline_seconds
-    return limit is not None and scheduled + timedelta(seconds=limit) < now
+    return limit is not None and moment_after(scheduled, limit) < now
 
 
 def _is_done(cron_job: ReadOnlyObject, status: ReadOnlyObject, scheduled: datetime) -> bool:

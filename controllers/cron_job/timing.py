@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kubeloop.apimachinery.cron import Schedule, parse_schedule
 from kubeloop.apimachinery.meta import ReadOnlyObject, metadata
-from kubeloop.apimachinery.times import parse_time
+from kubeloop.apimachinery.times import moment_after, parse_time
 
 # So many missed times that something is wrong.
 MANY = 100
@@ -49,7 +49,7 @@ class Timing:
         """What startingDeadlineSeconds leaves of the times up to now."""
         earliest = self.since
         if self.deadline_seconds is not None:
-            earliest = max(earliest, now - timedelta(seconds=self.deadline_seconds))
+            earliest = max(earliest, moment_after(now, -self.deadline_seconds))
         return self._due_since(earliest, now)
 
     def seconds_to_next(self, now: datetime) -> float | None:

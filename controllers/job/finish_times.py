@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from controllers import pods
 from kubeloop.apimachinery.meta import ReadOnlyObject, metadata
-from kubeloop.apimachinery.times import parse_time
+from kubeloop.apimachinery.times import moment_after, parse_time
 
 
 def finished_at(pod: ReadOnlyObject) -> datetime:
@@ -46,4 +46,4 @@ def _was_deleted(pod: ReadOnlyObject) -> datetime | None:
     text = metadata(pod).get("deletionTimestamp")
     if not text:
         return None
-    return parse_time(text) - timedelta(seconds=metadata(pod).get("deletionGracePeriodSeconds") or 0)
+    return moment_after(parse_time(text), -(metadata(pod).get("deletionGracePeriodSeconds") or 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _is_rfc3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
@@ -30,3 +30,14 @@ def parse_time(text: str) -> datetime:
 def seconds_since(text: str, now: datetime) -> float:
     """Seconds from the instant `text` to `now`; negative where it lies ahead."""
     return (now - parse_time(text)).total_seconds()
+
+
+def moment_after(moment: datetime, seconds: float) -> datetime:
+    """`moment` plus so many seconds, or minus; the last or first moment there is where that is beyond all time.
+
+    For numbers from specs, which may be as large as an int64 is.
+    """
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)

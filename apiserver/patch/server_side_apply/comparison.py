@@ -41,7 +41,7 @@ def _compare(shape: Shape, old: Any, new: Any) -> _Pair:
         return MEMBER, None
     if shape.form == DEDUCED:
         return _compare_deduced(shape, old, new)
-    wanted = list if shape.form == LIST else dict
+    wanted: Any = list if shape.form == LIST else dict
     if not (isinstance(old, wanted | None) and isinstance(new, wanted | None)):
         return _compare_kinds(shape, wanted, old, new)
     if shape.form == LIST:

@@ -27,3 +27,12 @@ def test_other_forms_of_iso_8601_are_refused(text: str) -> None:
     """Only RFC 3339 with a zone is an instant."""
     with pytest.raises(ValueError, match="no RFC 3339 instant"):
         times.parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(1.5, "2026-01-01T00:00:01Z"), (2**63 - 1, "9999-12-31T23:59:59Z"), (-(2**63), "0001-01-01T00:00:00Z")],
+)
+def test_moments_end_where_time_does(seconds: float, expected: str) -> None:
+    """Any int64 may be added; what is beyond all time is its last or first moment."""
+    assert expected == times.format_time(times.moment_after(datetime(2026, 1, 1, tzinfo=UTC), seconds))

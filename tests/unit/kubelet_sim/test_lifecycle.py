@@ -340,3 +340,14 @@ def test_a_restart_of_the_process_starts_nothing_anew() -> None:
 
     assert before == after
     assert [] == played.told
+
+
+@pytest.mark.parametrize("field", ["activeDeadlineSeconds", "terminationGracePeriodSeconds"])
+def test_limits_beyond_all_time_are_none(field: str) -> None:
+    """A pod with the largest int64 as a limit runs like one without, and can be stopped."""
+    played = PlayedPod(a_pod(**{field: 2**63 - 1}))
+
+    status = played.until(1)
+    stopping = PlayedPod(a_pod(activeDeadlineSeconds=1, terminationGracePeriodSeconds=2**63 - 1))
+
+    assert ("Running", "Failed") == (status["phase"], stopping.until(60)["phase"])

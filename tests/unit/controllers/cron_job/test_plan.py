@@ -30,6 +30,7 @@ def planned(cron_job: Object) -> Plan:
         ({"last": 60, "active": ["a", "b"], "concurrencyPolicy": "Replace"}, True, 2, []),
         ({"last": 60 * 200}, True, 0, ["TooManyMissedTimes"]),
         ({"last": 7200, "schedule": "59 * * * *", "startingDeadlineSeconds": 59}, False, 0, []),
+        ({"last": 60, "startingDeadlineSeconds": 2**63 - 1}, True, 0, []),
         ({"last": 60, "timeZone": "Moon/Crater"}, False, 0, ["UnknownTimeZone"]),
         ({"last": 60, "schedule": "every day"}, False, 0, ["UnparseableSchedule"]),
         ({"last": 60, "schedule": "0 0 31 2 *"}, False, 0, ["InvalidSchedule"]),

@@ -27,6 +27,7 @@ HOUR, DAY = 3600, 86400
         ("59 11 * * *", {"last": DAY, "startingDeadlineSeconds": 10}, None, 0),
         ("59 11 * * *", {"last": DAY, "startingDeadlineSeconds": 100}, 60, 0),
         ("@every 7m", {"last": 20 * 60}, 6 * 60, 2),
+        ("* * * * *", {"last": 60, "startingDeadlineSeconds": 2**63 - 1}, 0, 0),
     ],
 )
 def test_only_the_latest_time_counts(schedule: str, fields: dict[str, Any], seconds_ago: int, missed: int) -> None:
