@@ -91,8 +91,8 @@ def copied(value: Any) -> Any:
 
 
 def number(value: float) -> float | int:
-    """Go's JSON writes 1000.0 as 1000; larger ones keep their exponent."""
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    """Go's JSON writes 1000.0 as 1000; what 64 bits cannot hold stays a float, which is all that can be written again."""
+    return int(value) if value.is_integer() and -(1 << 63) <= value < 1 << 64 else value
 
 
 def _schema_of(name: str, schema: Schema | None) -> Schema | None:

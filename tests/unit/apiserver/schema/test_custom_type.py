@@ -99,3 +99,12 @@ def test_embedded_objects() -> None:
     assert ["spec.tpl.apiVersion: Required value"] == [str(error) for error in widgets.errors(obj)]
     with pytest.raises(DecodeError, match=r"spec\.tpl\.metadata: Invalid value"):
         widgets.coerce(a_widget(tpl={"kind": "Pod", "metadata": {"labels": {"a": 1}}}))
+
+
+def test_whole_numbers_beyond_64_bits_stay_floats() -> None:
+    """As integers they could not be written again."""
+    custom = CustomType({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, METADATA)
+
+    coerced, _ = custom.coerce({"apiVersion": "a/v1", "kind": "A", "metadata": {}, "n": 1e20})
+
+    assert float is type(coerced["n"])
