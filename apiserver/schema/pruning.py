@@ -91,7 +91,7 @@ def copied(value: Any) -> Any:
 
 
 def number(value: float) -> float | int:
-    """Go's JSON writes 1000.0 as 1000; what 64 bits cannot hold stays a float, which is all that can be written again."""
+    """Go's JSON writes 1000.0 as 1000; what 64 bits cannot hold stays a float, which can be written again."""
     return int(value) if value.is_integer() and -(1 << 63) <= value < 1 << 64 else value
 
 
