@@ -16,10 +16,6 @@ def is_same(left: Any, right: Any) -> bool:
     return go_type(left) == go_type(right) and left == right
 
 
-def holds(values: list[Any], wanted: Any) -> bool:
-    return any(is_same(value, wanted) for value in values)
-
-
 def without_nulls(value: Any) -> Any:
     """A copy in which no object has a null member; nulls in lists stay."""
     if isinstance(value, dict):

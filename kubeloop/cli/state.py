@@ -60,7 +60,9 @@ class StackState:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UsageError(f"{data_dir / FILE} is not of this version of kubeloop ({error}); remove it if no stack runs") from error
+            raise UsageError(
+                f"{data_dir / FILE} is not of this version of kubeloop ({error}); remove it if no stack runs"
+            ) from error
 
     @property
     def is_supervised(self) -> bool:
