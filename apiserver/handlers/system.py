@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse
 from fastapi.responses import Response as HttpResponse
@@ -44,8 +45,8 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
         _add_health(app, endpoint)
 
     @app.get("/version")
-    async def get_version() -> dict[str, Any]:
-        return version()
+    async def get_version() -> HttpResponse:
+        return HttpResponse(orjson.dumps(version(), option=orjson.OPT_INDENT_2), media_type="application/json")
 
     @app.get("/metrics")
     async def get_metrics() -> HttpResponse:
