@@ -10,6 +10,7 @@ from typing import Any
 from apiserver.cel.functions import Library, function, library
 from apiserver.cel.standard import to_string
 from apiserver.cel.values import EvaluationError, type_name
+from kubeloop.apimachinery.field import GO_ESCAPES
 
 
 def _checked(index: int, text: str) -> int:
@@ -66,18 +67,7 @@ def _upper(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    escapes = {
-        '"': r"\"",
-        "\\": r"\\",
-        "\a": r"\a",
-        "\b": r"\b",
-        "\f": r"\f",
-        "\n": r"\n",
-        "\r": r"\r",
-        "\t": r"\t",
-        "\v": r"\v",
-    }
-    return '"' + "".join(escapes.get(c, c) for c in text) + '"'
+    return '"' + "".join(GO_ESCAPES.get(c, c) for c in text) + '"'
 
 
 def _format(text: str, arguments: list[Any]) -> str:

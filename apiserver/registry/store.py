@@ -2,8 +2,8 @@
 
 A `ResourceStore` carries out verbs on one resource in Kubernetes' own order; what differs between kinds it asks of the
 kind's Strategy. Handlers call it with decoded objects, it calls admission, validation and storage. Reads come from the
-watch cache, which it waits for (`fresh`), so every read sees every acknowledged write. List and watch stand in
-`listing.py` and `watching.py`, deletion in `deletion.py`, the special subresources in `subresources.py`.
+watch cache, which it waits for (`fresh`), so every read sees every acknowledged write. Lists stand in `listing.py`,
+deletion in `deletion.py`, the special subresources in `binding.py`, `eviction.py` and `scale.py`.
 """
 
 from __future__ import annotations
@@ -97,18 +97,17 @@ class ResourceStore:
             raise ApiError("resourceVersion should not be set on objects to be created", code=500)
 
     def _stamp(self, obj: Object) -> bool:
-        """The metadata only the server sets, at its place in front; says whether the name was generated."""
+        """The metadata only the server sets; says whether the name was generated."""
         sent = obj["metadata"]
         generated = not sent.get("name") and bool(sent.get("generateName"))
         for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
             sent.pop(field, None)
-        entries = sent.pop("managedFields", None)
+        if not sent.get("managedFields"):  # an empty list, as a webhook may leave it, is not shown
+            sent.pop("managedFields", None)
         if generated:
             sent["name"] = generate_name(sent["generateName"], self._machinery.rng)
         sent["uid"] = new_uid(self._machinery.rng)
         sent["creationTimestamp"] = format_time(self._machinery.clock.now())
-        if entries:  # last, as the API shows them
-            sent["managedFields"] = entries
         return generated
 
     def _create_errors(self, obj: Object) -> list[FieldError]:
@@ -315,14 +314,15 @@ class ResourceStore:
         return create_errors(obj, namespaced=self._resource.namespaced, name_errors=self.strategy.validate_name)
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
+        is_gone = self.strategy.is_gone_after(new, old)  # its last finalizer went: the answer keeps the old version
+        if not is_gone and (new == old or differs_in_times(new, old)):
+            return current
         value = self._value(new)
         shown = Stored(current.key, current.revision, value.body, value.labels, value.fields)
-        if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
+        if is_gone:
             if not context.dry_run:
                 await self._storage.write(Write(current.key, current.revision, None))
             return shown
-        if new == old or differs_in_times(new, old):
-            return current
         if context.dry_run:
             return shown
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))

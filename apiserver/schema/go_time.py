@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from apiserver.schema.json_text import quote
+from kubeloop.apimachinery.field import go_quote
 
 RFC3339 = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00")
 MICRO_TIME_LAYOUT = (*RFC3339[:-1], ".000000", "Z07:00")
@@ -38,16 +38,14 @@ def parse(layout: tuple[str, ...], text: str) -> datetime:
         try:
             rest = _ELEMENTS.get(name, _literal(name))(rest, values)
         except _OutOfRange as error:
-            raise ValueError(f"parsing time {quote(text)}: {error.what} out of range") from None
+            raise ValueError(f"parsing time {go_quote(text)}: {error.what} out of range") from None
         except ValueError:
-            message = (
-                f"parsing time {quote(text)} as {quote(''.join(layout))}: cannot parse {quote(rest)} as {quote(name)}"
-            )
-            raise ValueError(message) from None
+            expected = f"{go_quote(text)} as {go_quote(''.join(layout))}"
+            raise ValueError(f"parsing time {expected}: cannot parse {go_quote(rest)} as {go_quote(name)}") from None
         if name == "05" and layout[i + 1] != ".000000":
             rest = _optional_fraction(rest, values)
     if rest:
-        raise ValueError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
+        raise ValueError(f"parsing time {go_quote(text)}: extra text: {go_quote(rest)}")
     return _instant(text, values)
 
 
@@ -55,7 +53,7 @@ def _instant(text: str, values: dict[str, int]) -> datetime:
     year, month, day = values["year"], values["month"], values["day"]
     days = 29 if month == 2 and calendar.isleap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
     if not 1 <= day <= days:
-        raise ValueError(f"parsing time {quote(text)}: day out of range")
+        raise ValueError(f"parsing time {go_quote(text)}: day out of range")
     try:
         local = datetime(
             year, month, day, values["hour"], values["minute"], values["second"], values.get("micro", 0), tzinfo=UTC

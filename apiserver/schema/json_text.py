@@ -142,25 +142,3 @@ def _collect_duplicates(value: Any, path: str, found: dict[str, None]) -> None:
     elif isinstance(value, list):
         for i, item in enumerate(value):
             _collect_duplicates(item, f"{path}[{i}]", found)
-
-
-def quote(text: str) -> str:
-    """Go's `%q`: double quotes, with escapes for what cannot be printed."""
-    return '"' + "".join(_escaped(character) for character in text) + '"'
-
-
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"} | {
-    '"': '\\"',
-    "\\": "\\\\",
-}
-
-
-def _escaped(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from apiserver.schema.definitions import Schema
-from apiserver.schema.json_text import quote
+from kubeloop.apimachinery.field import go_quote
 
 _QUOTED_BYTES = 30
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
@@ -88,7 +88,8 @@ def refusal(schema: Schema, sent: GroupVersionKind, expected: GroupVersionKind) 
         return ""
     known = schema.definition_name(*sent) != "" or sent == _LIST
     if not known and not (sent.kind == expected.kind and sent.version in _READABLE.get(sent.group, ())):
-        where = f'no kind {quote(sent.kind)} is registered for version {quote(sent.api_version)} in scheme "{_SCHEME}"'
+        kind, version = go_quote(sent.kind), go_quote(sent.api_version)
+        where = f'no kind {kind} is registered for version {version} in scheme "{_SCHEME}"'
         return cannot_be_handled(sent, expected.kind, where)
     if sent.kind != expected.kind or not _is_family(sent.group, expected.group):
         internal = f"{_internal(expected.group)}.{expected.kind}"
@@ -102,7 +103,7 @@ def refusal(schema: Schema, sent: GroupVersionKind, expected: GroupVersionKind) 
 
 def cannot_be_handled(sent: GroupVersionKind, expected_kind: str, why: str) -> str:
     """`Deployment in version "v1" cannot be handled as a Deployment: …`."""
-    return f"{sent.kind} in version {quote(sent.version)} cannot be handled as a {expected_kind}: {why}"
+    return f"{sent.kind} in version {go_quote(sent.version)} cannot be handled as a {expected_kind}: {why}"
 
 
 def unrecognized(expected_kind: str, why: object, raw: bytes) -> str:

@@ -145,7 +145,7 @@ def go_quote(text: str) -> str:
 
 _HTML = re.compile("[<>&\u2028\u2029]")  # encoding/json writes these as escapes
 _QUOTED = re.compile(r'["\\]')
-_GO_ESCAPES = {
+GO_ESCAPES = {
     '"': r"\"",
     "\\": r"\\",
     "\a": r"\a",
@@ -159,7 +159,7 @@ _GO_ESCAPES = {
 
 
 def _go_character(character: str) -> str:
-    if escape := _GO_ESCAPES.get(character):
+    if escape := GO_ESCAPES.get(character):
         return escape
     if character.isprintable():
         return character

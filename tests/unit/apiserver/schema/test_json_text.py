@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, duplicates, has_duplicate_keys, parse, quote
+from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, duplicates, has_duplicate_keys, parse
 from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, yaml_duplicates
+from kubeloop.apimachinery.field import go_quote
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_colons_in_strings_are_no_keys(raw: bytes, expected: bool) -> None:
 
 def test_quoting_is_that_of_go() -> None:
     """Control characters are escaped, letters of any language are not."""
-    assert '"a\\"b\\\\\\n\\x00é"' == quote('a"b\\\n\x00é')
+    assert '"a\\"b\\\\\\n\\x00é"' == go_quote('a"b\\\n\x00é')
 
 
 @pytest.mark.parametrize(
