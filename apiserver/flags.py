@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="writes at once; 0: no limit",
     )
+    _add_admission_flags(add)
     add(
         "--audit-log-path", default="", metavar="FILE", help="write who did what as lines of JSON; - is standard output"
     )
@@ -77,6 +78,20 @@ def _add_token_flags(add: Add) -> None:
     add("--service-account-jwks-uri", default="", metavar="URL", help="where others find the public keys")
     add("--service-account-extend-token-expiration", type=_boolean, default=True, metavar="BOOL", help="(default true)")
     add("--api-audiences", default="", metavar="LIST", help="what a token must be for (default: the issuers)")
+
+
+def _add_admission_flags(add: Add) -> None:
+    """Which plugins a write passes, beside or instead of those that are on by default."""
+    for flag, help_text in (
+        ("--enable-admission-plugins", "plugins that are on beside the default ones"),
+        ("--disable-admission-plugins", "default plugins that are off"),
+    ):
+        add(flag, type=_names, action="extend", default=[], metavar="LIST", help=help_text)
+
+
+def _names(text: str) -> list[str]:
+    """A comma-separated list; empty for an empty text."""
+    return text.split(",") if text else []
 
 
 def _boolean(text: str) -> bool:

@@ -11,13 +11,14 @@ import random
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from apiserver import flags
+from apiserver.admission.catalog import PluginFlagError, enabled
 from apiserver.auth.authentication import API_AUDIENCES, TokenFile
 from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keys_uri=_keys_uri(options),
             limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),
             audit_log_path=options.audit_log_path,
+            admission_plugins=_admission_plugins(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -150,6 +152,13 @@ def _token_file(path: str, audiences: Sequence[str]) -> TokenFile:
         return TokenFile.parse(Path(path).read_text(), audiences)
     except (OSError, ValueError) as error:
         raise UsageError(f"--token-auth-file={path}: {error}") from error
+
+
+def _admission_plugins(options: argparse.Namespace) -> Collection[str]:
+    try:
+        return enabled(options.enable_admission_plugins, options.disable_admission_plugins)
+    except PluginFlagError as error:
+        raise UsageError(str(error)) from error
 
 
 def _issuers(options: argparse.Namespace) -> Sequence[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 
-from apiserver.admission.catalog import Dependencies, default_chain
+from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
@@ -71,6 +71,7 @@ class ApiServer:
         keys_uri: str = KEYS_PATH,
         limits: InFlightLimits | None = None,
         audit_log_path: str = "",
+        admission_plugins: Collection[str] = DEFAULT_ON,
         schema: Schema | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
@@ -87,7 +88,7 @@ class ApiServer:
         rbac = Rbac(reader)
         authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
         ledger = StorageLedger(storage, self.cache)
-        chain = default_chain(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng))
+        chain = chain_of(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng), admission_plugins)
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec())

@@ -1,12 +1,13 @@
 """Every admission plugin, in Kubernetes' order (pkg/kubeapiserver/options/plugins.go, v1.36): one line a plugin.
 
-`main` makes the server's chain with `default_chain`. A new plugin is one module in `plugins/` and one line here.
+`server.py` makes the chain with `chain_of`; `enabled` works out what --enable-admission-plugins and
+--disable-admission-plugins make of the defaults. A new plugin is one module in `plugins/` and one line here.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from apiserver.admission.chain import Chain, Plugin
@@ -31,6 +32,7 @@ from apiserver.admission.quota_ledger import Ledger
 from apiserver.auth.escalation import Escalation
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.field import go_quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +46,75 @@ class Dependencies:
     rng: random.Random
 
 
-PLUGINS: tuple[Callable[[Dependencies], Plugin], ...] = (
-    lambda given: NamespaceLifecycle(given.reader, given.clock),
-    lambda given: LimitRanger(given.reader),
-    lambda given: ServiceAccount(given.reader, given.clock, given.rng),
-    lambda given: TaintNodesByCondition(),
-    lambda given: PodSecurity(given.reader),
-    lambda given: Priority(given.reader),
-    lambda given: DefaultTolerationSeconds(),
-    lambda given: DefaultStorageClass(given.reader),
-    lambda given: StorageObjectInUseProtection(),
-    lambda given: PersistentVolumeClaimResize(given.reader),
-    lambda given: RuntimeClass(given.reader),
-    lambda given: CertificateApproval(given.escalation.authorizer),
-    lambda given: CertificateSigning(given.escalation.authorizer),
-    lambda given: CertificateSubjectRestriction(),
-    lambda given: DefaultIngressClass(given.reader),
-    lambda given: PodTopologyLabels(given.reader),
-    lambda given: RbacEscalation(given.escalation),
-    lambda given: ValidatingAdmissionPolicy(given.reader),
-    lambda given: ResourceQuota(given.reader, given.ledger, given.clock),
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A plugin by the name the flags know it by, and how it is made.
+
+    `make` is None for plugins of the real server that have nothing to do here: the flags know their names all the same.
+    """
+
+    name: str
+    make: Callable[[Dependencies], Plugin] | None = None
+    is_on: bool = True  # unless the flags say otherwise
+
+
+def _off(name: str, make: Callable[[Dependencies], Plugin] | None = None) -> Entry:
+    return Entry(name, make, is_on=False)
+
+
+# No plugin of the real server, where the store of the four kinds makes these checks: no flag switches it off.
+_ALWAYS = "RbacEscalation"
+
+PLUGINS: tuple[Entry, ...] = (
+    Entry("NamespaceLifecycle", lambda given: NamespaceLifecycle(given.reader, given.clock)),
+    Entry("LimitRanger", lambda given: LimitRanger(given.reader)),
+    Entry("ServiceAccount", lambda given: ServiceAccount(given.reader, given.clock, given.rng)),
+    Entry("TaintNodesByCondition", lambda given: TaintNodesByCondition()),
+    _off("ImagePolicyWebhook"),
+    Entry("PodSecurity", lambda given: PodSecurity(given.reader)),
+    Entry("Priority", lambda given: Priority(given.reader)),
+    Entry("DefaultTolerationSeconds", lambda given: DefaultTolerationSeconds()),
+    Entry("DefaultStorageClass", lambda given: DefaultStorageClass(given.reader)),
+    Entry("StorageObjectInUseProtection", lambda given: StorageObjectInUseProtection()),
+    Entry("PodGroupProtection"),
+    Entry("PersistentVolumeClaimResize", lambda given: PersistentVolumeClaimResize(given.reader)),
+    Entry("RuntimeClass", lambda given: RuntimeClass(given.reader)),
+    Entry("CertificateApproval", lambda given: CertificateApproval(given.escalation.authorizer)),
+    Entry("CertificateSigning", lambda given: CertificateSigning(given.escalation.authorizer)),
+    Entry("CertificateSubjectRestriction", lambda given: CertificateSubjectRestriction()),
+    Entry("DefaultIngressClass", lambda given: DefaultIngressClass(given.reader)),
+    Entry("PodTopologyLabels", lambda given: PodTopologyLabels(given.reader)),
+    Entry("PodGroupWorkloadExists"),
+    Entry("JobValidation"),
+    Entry(_ALWAYS, lambda given: RbacEscalation(given.escalation)),
+    Entry("ValidatingAdmissionPolicy", lambda given: ValidatingAdmissionPolicy(given.reader)),
+    Entry("ResourceQuota", lambda given: ResourceQuota(given.reader, given.ledger, given.clock)),
 )
 
+DEFAULT_ON = frozenset(entry.name for entry in PLUGINS if entry.is_on)
+_NAMES = frozenset(entry.name for entry in PLUGINS) - {_ALWAYS}
 
-def default_chain(given: Dependencies) -> Chain:
-    """The chain with every plugin."""
-    return Chain(make(given) for make in PLUGINS)
+
+class PluginFlagError(ValueError):
+    """The two flags name what is not there, or contradict each other."""
+
+
+def enabled(enable: Collection[str] = (), disable: Collection[str] = ()) -> frozenset[str]:
+    """The plugins that are on: the defaults, more, and fewer. Raises PluginFlagError in the real server's words."""
+    reasons = [
+        f"{flag} plugin {go_quote(name)} is unknown"
+        for flag, names in (("enable-admission-plugins", enable), ("disable-admission-plugins", disable))
+        for name in names
+        if name not in _NAMES
+    ]
+    if both := sorted({*enable} & {*disable}):
+        listed = " ".join(both)
+        reasons.append(f"[{listed}] in enable-admission-plugins and disable-admission-plugins overlapped")
+    if reasons:
+        raise PluginFlagError(reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
+    return (DEFAULT_ON - {*disable}) | {*enable}
+
+
+def chain_of(given: Dependencies, names: Collection[str] = DEFAULT_ON) -> Chain:
+    """The chain of the plugins that are on, in order."""
+    return Chain(entry.make(given) for entry in PLUGINS if entry.make is not None and entry.name in names)

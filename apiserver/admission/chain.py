@@ -20,13 +20,20 @@ CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 NOBODY = User("")
 
+Annotate = Callable[[str, str], None]  # (key, value) of the audit event; the first value of a key stays
+
+
+def unheard(key: str, value: str) -> None:
+    """The annotations of requests that nobody audits."""
+
 
 @dataclass(slots=True)
 class Attributes:
     """One write, as plugins see it.
 
     `object` is the new object, which `admit` may change in place or replace (None on DELETE); `old_object` is the
-    stored one, never to be changed (None on CREATE). `name` is "" where the server has yet to generate it.
+    stored one, never to be changed (None on CREATE). `name` is "" where the server has yet to generate it. `warn` and
+    `annotate` reach the client and the audit log.
     """
 
     operation: str
@@ -40,6 +47,7 @@ class Attributes:
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     warn: Callable[[str], None] = lambda text: None
+    annotate: Annotate = unheard
 
     def forbidden(self, why: str) -> Forbidden:
         """The refusal of this write: `pods "web" is forbidden: why`; a name to be generated is named by its prefix."""

@@ -8,7 +8,7 @@ nothing about what is served.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Access, Authorizer, Decision, forbidden
@@ -50,6 +50,11 @@ class Passage:
     impersonated: User | None = None  # as whom
     access: Access | None = None
     decision: Decision | None = None
+    annotations: dict[str, str] = field(default_factory=dict)  # what was added on the way, in order
+
+    def annotate(self, key: str, value: str) -> None:
+        """Add to what the audit log says of the request; the first value of a key stays."""
+        self.annotations.setdefault(key, value)
 
 
 class Gate:
@@ -98,6 +103,8 @@ class Gate:
             user = passage.impersonated = impersonate(user, texts, access, self._authorizer)
             access = replace(access, user=user)
         passage.decision = decision = self._authorizer.authorize(access)
+        passage.annotate("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
+        passage.annotate("authorization.k8s.io/reason", decision.reason)
         if not decision.allowed:
             raise forbidden(access, decision.reason)
         return user

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
+from apiserver.admission.chain import unheard
 from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import PASSAGE, Gate
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
@@ -113,7 +114,17 @@ class KubernetesApi:
         with self._limits.slot(verb, user):
             body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
             call = Call(
-                self._registry, self._decoder, found, scope["method"], query, headers, body, form, user, warnings
+                self._registry,
+                self._decoder,
+                found,
+                scope["method"],
+                query,
+                headers,
+                body,
+                form,
+                user,
+                warnings,
+                unheard if passage is None else passage.annotate,
             )
             if verb == "watch":
                 measured.is_long = True

@@ -200,11 +200,8 @@ def _event(request: _Request, stage: str, now: datetime) -> Object:
     event["responseStatus"] = _response_status(request, answer)
     event["requestReceivedTimestamp"] = format_micro_time(request.received)
     event["stageTimestamp"] = format_micro_time(now)
-    if passage.decision is not None:
-        event["annotations"] = {
-            "authorization.k8s.io/decision": "allow" if passage.decision.allowed else "forbid",
-            "authorization.k8s.io/reason": passage.decision.reason,
-        }
+    if passage.annotations:
+        event["annotations"] = dict(sorted(passage.annotations.items()))  # as Go writes a map
     return event
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from apiserver.admission.chain import Annotate, unheard
 from apiserver.auth.authentication import User
 from apiserver.handlers.bodies import Body, Decoder
 from apiserver.handlers.negotiation import Form
@@ -31,6 +32,7 @@ class Call:
     form: Form
     user: User
     warnings: Warnings
+    annotate: Annotate = unheard  # adds to the request's audit event
 
     @property
     def now(self) -> Callable[[], datetime]:
@@ -45,7 +47,14 @@ class Call:
         """The store's view of this request."""
         target = self.target
         if options is None:
-            return Context(self.user, target.namespace, target.name, target.subresource, warnings=self.warnings)
+            return Context(
+                self.user,
+                target.namespace,
+                target.name,
+                target.subresource,
+                warnings=self.warnings,
+                annotate=self.annotate,
+            )
         return Context(
             user=self.user,
             namespace=target.namespace,
@@ -56,6 +65,7 @@ class Call:
             field_validation=options.field_validation,
             force=options.force,
             warnings=self.warnings,
+            annotate=self.annotate,
         )
 
 

@@ -102,6 +102,7 @@ class SubresourceHandler:
             subresource=target.subresource,
             dry_run=options.dry_run,
             warn=call.warnings.add,
+            annotate=call.annotate,
         )
         await chain.mutate(attributes)
         answer = await self._token_requests.answer(

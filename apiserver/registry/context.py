@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from apiserver.admission.chain import Chain
+from apiserver.admission.chain import Annotate, Chain, unheard
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
@@ -50,6 +50,7 @@ class Context:
     field_validation: str = WARN
     force: bool = False
     warnings: Warnings = field(default_factory=Warnings)
+    annotate: Annotate = unheard  # adds to the request's audit event
 
 
 class CacheReader:

@@ -102,6 +102,8 @@ class Deleter:
             old_object=obj,
             user=context.user,
             dry_run=context.dry_run,
+            warn=context.warnings.add,
+            annotate=context.annotate,
         )
         await self._machinery.admission.mutate(attributes)
         await self._machinery.admission.validate(attributes)

@@ -357,6 +357,7 @@ class ResourceStore:
             user=context.user,
             dry_run=context.dry_run,
             warn=context.warnings.add,
+            annotate=context.annotate,
         )
 
     def _check(self, obj: Object, errors: Sequence[FieldError]) -> None:
