@@ -37,6 +37,7 @@ from apiserver.handlers.system import GIT_VERSION
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
 from apiserver.registry.custom.definitions import CustomResources
+from apiserver.registry.forms import CatalogForms
 from apiserver.registry.registry import Registry
 from apiserver.resources.catalog import KINDS
 from apiserver.schema.definitions import Schema
@@ -88,7 +89,10 @@ class ApiServer:
         rbac = Rbac(reader)
         authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
         ledger = StorageLedger(storage, self.cache)
-        chain = chain_of(Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng), admission_plugins)
+        forms = CatalogForms(catalog, schema)
+        chain = chain_of(
+            Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng, forms), admission_plugins
+        )
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from apiserver.admission.chain import Chain, Plugin
+from apiserver.admission.forms import Forms
 from apiserver.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from apiserver.admission.plugins.certificates import CertificateApproval, CertificateSigning
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
@@ -29,6 +30,7 @@ from apiserver.admission.plugins.storage_object_in_use_protection import Storage
 from apiserver.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver.admission.plugins.validating_admission_policy import ValidatingAdmissionPolicy
 from apiserver.admission.quota_ledger import Ledger
+from apiserver.auth.authorization import Authorizer
 from apiserver.auth.escalation import Escalation
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
@@ -44,6 +46,11 @@ class Dependencies:
     escalation: Escalation
     clock: Clock
     rng: random.Random
+    forms: Forms
+
+    @property
+    def authorizer(self) -> Authorizer:
+        return self.escalation.authorizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +86,8 @@ PLUGINS: tuple[Entry, ...] = (
     Entry("PodGroupProtection"),
     Entry("PersistentVolumeClaimResize", lambda given: PersistentVolumeClaimResize(given.reader)),
     Entry("RuntimeClass", lambda given: RuntimeClass(given.reader)),
-    Entry("CertificateApproval", lambda given: CertificateApproval(given.escalation.authorizer)),
-    Entry("CertificateSigning", lambda given: CertificateSigning(given.escalation.authorizer)),
+    Entry("CertificateApproval", lambda given: CertificateApproval(given.authorizer)),
+    Entry("CertificateSigning", lambda given: CertificateSigning(given.authorizer)),
     Entry("CertificateSubjectRestriction", lambda given: CertificateSubjectRestriction()),
     Entry("DefaultIngressClass", lambda given: DefaultIngressClass(given.reader)),
     Entry("PodTopologyLabels", lambda given: PodTopologyLabels(given.reader)),

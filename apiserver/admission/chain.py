@@ -28,6 +28,19 @@ def unheard(key: str, value: str) -> None:
 
 
 @dataclass(slots=True)
+class Reinvocation:
+    """What plugins that may be asked again remember of a write: the chain runs a second time if one of them wants it.
+
+    `wanted` is set by a plugin that changed the object; `is_second` holds during the second run, after which there is
+    no other. `notes` are each plugin's own, by its name.
+    """
+
+    wanted: bool = False
+    is_second: bool = False
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Attributes:
     """One write, as plugins see it.
 
@@ -48,6 +61,18 @@ class Attributes:
     options: Mapping[str, Any] = field(default_factory=dict)
     warn: Callable[[str], None] = lambda text: None
     annotate: Annotate = unheard
+    _reinvocation: Reinvocation | None = None
+
+    @property
+    def reinvocation(self) -> Reinvocation:
+        """Made when first asked for: few writes meet a plugin that needs it."""
+        if self._reinvocation is None:
+            self._reinvocation = Reinvocation()
+        return self._reinvocation
+
+    @property
+    def wants_reinvocation(self) -> bool:
+        return self._reinvocation is not None and self._reinvocation.wanted
 
     def forbidden(self, why: str) -> Forbidden:
         """The refusal of this write: `pods "web" is forbidden: why`; a name to be generated is named by its prefix."""
@@ -85,9 +110,17 @@ class Chain:
         self._validate: dict[tuple[str, str, str], Sequence[Step]] = {}
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Let every plugin change or refuse the write; the first refusal ends it."""
-        for admit in self._steps(self._admit, attributes, "admit"):
+        """Let every plugin change or refuse the write; the first refusal ends it.
+
+        Once more where a plugin that changed the object wants the others to see that.
+        """
+        steps = self._steps(self._admit, attributes, "admit")
+        for admit in steps:
             await admit(attributes)
+        if attributes.wants_reinvocation:
+            attributes.reinvocation.is_second = True
+            for admit in steps:
+                await admit(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Let every plugin refuse the finished object."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from apiserver.patch.server_side_apply.shapes import UNKNOWN, Shape
+from apiserver.patch.server_side_apply.shapes import Shape
 from apiserver.registry.catalog import Catalog, Kind
+from apiserver.registry.forms import shape_of
 from apiserver.schema.definitions import Schema
 from kubeloop.apimachinery.meta import Object, deep_copy
 
@@ -63,7 +64,7 @@ class KindVersions:
     def shape(self, api_version: str) -> Shape | None:
         if api_version not in self._shapes:
             kind = self._served(api_version)
-            self._shapes[api_version] = self._shape_of(kind) if kind is not None else None
+            self._shapes[api_version] = shape_of(kind, self._schema) if kind is not None else None
         return self._shapes[api_version]
 
     def _served(self, api_version: str) -> Kind | None:
@@ -72,13 +73,6 @@ class KindVersions:
         group, _, version = api_version.rpartition("/")
         kind = self._catalog.get(group, version, self.kind.plural)
         return kind if kind is not None and kind.storage == self.kind.storage else None
-
-    def _shape_of(self, kind: Kind) -> Shape:
-        if kind.custom is not None:
-            return Shape(kind.custom.node)
-        resource = kind.resource
-        node = self._schema.kind(resource.group, resource.version, resource.kind)
-        return Shape(node) if node is not None else UNKNOWN
 
     def convert(self, obj: Object, from_version: str, to_version: str) -> Object:
         if from_version == to_version:

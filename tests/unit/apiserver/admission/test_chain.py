@@ -87,3 +87,20 @@ def test_the_first_refusal_ends_it() -> None:
 def test_a_refusal_names_the_object(attributes: Attributes, expected: str) -> None:
     """A name to be generated is named by its prefix."""
     assert expected == attributes.forbidden("why").message
+
+
+class Touching(Recording):
+    """Wants the chain to run again, whenever it is asked."""
+
+    async def admit(self, attributes: Attributes) -> None:
+        await super().admit(attributes)
+        attributes.reinvocation.wanted = True
+
+
+def test_the_chain_runs_once_more_where_a_plugin_wants_it() -> None:
+    """Every plugin admits a second time, and no plugin a third."""
+    log: list[str] = []
+
+    asyncio.run(Chain([Recording("a", log), Touching("b", log)]).mutate(Attributes(CREATE, PODS, object={})))
+
+    assert ["admit a", "admit b"] * 2 == log

@@ -1,0 +1,39 @@
+"""The forms an object has: the versions it is served in, and the stored one that admission works on.
+
+Plugins that show objects to others (policies, webhooks) and take changed ones back ask for these. Implemented by
+`registry/forms.py`, which knows the catalog and the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from apiserver.patch.server_side_apply.shapes import Shape
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.apimachinery.resource import Resource
+
+
+class Forms(Protocol):
+    """The served resources, and the ways between their versions."""
+
+    def taken_by(self, resource: Resource, subresource: str) -> Resource:
+        """The resource with the kind its endpoint takes: itself, or a Scale, a Binding, an Eviction below it."""
+
+    def equivalents(self, resource: Resource, subresource: str) -> Sequence[Resource]:
+        """Every served resource that shows the same objects, this one among them."""
+
+    def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
+        """The served resource of a kind in exactly this version."""
+
+    def storage(self, resource: Resource) -> str:
+        """Where its objects are stored, as a Reader names it."""
+
+    def shape(self, resource: Resource) -> Shape | None:
+        """How server-side apply sees its objects; None where nothing is known of them."""
+
+    async def shown(self, obj: ReadOnlyObject, resource: Resource) -> Object:
+        """A stored object in the version of `resource`, with kind and apiVersion. May share parts with it."""
+
+    async def read(self, value: Any, resource: Resource) -> Object:
+        """What `shown` gives, changed: decoded, with defaults, in the stored version. Raises DecodeError."""
