@@ -1,0 +1,126 @@
+"""Calls webhooks: sends a review by POST and gives back the one that comes in answer.
+
+    review = await client.post(webhook["clientConfig"], review, timeout_seconds=10)
+
+Admission webhooks and the conversion webhooks of CRDs go through here. Nobody is called but who a configuration names.
+Facts: k8s.io/apiserver/pkg/util/webhook/client.go and client-go/rest/request.go (v1.36).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from apiserver.webhooks.answers import read_review
+from apiserver.webhooks.errors import UnusableClient, WebhookError
+from apiserver.webhooks.services import Resolver, ServiceError
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.meta import Object
+
+if TYPE_CHECKING:
+    from apiserver.webhooks.connections import Connections, Transports
+
+Json = Mapping[str, Any]
+
+DEFAULT_PORT = 443
+# Lists of custom resources are converted in one call, so an answer may be large; one larger than this is refused.
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+_HEADERS = {
+    "accept": "application/json, */*",
+    "accept-encoding": "gzip",
+    "content-type": "application/json",
+    "user-agent": "kube-apiserver-admission",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where a call goes: `authority` is who is meant, `address` who is dialled, HOST:PORT ("": still to be found)."""
+
+    authority: str
+    path: str
+    server_name: str  # whose certificate it must be
+    address: str = ""
+
+
+class WebhookClient:
+    """Makes the calls; connections are kept and shared by all webhooks with the same address and CA bundle."""
+
+    def __init__(self, resolver: Resolver, transports: Transports | None = None) -> None:
+        """`transports` makes the HTTP transport for a TLS context: real sockets where none is given."""
+        self._resolver, self._transports = resolver, transports
+        self._connections: Connections | None = None
+
+    async def post(self, config: Json, review: Json, timeout_seconds: float) -> Object:
+        """The review a webhook answers with; WebhookError where there is none in time.
+
+        `config` is a clientConfig (url or service, caBundle). The answer is of `review`'s own kind and version, or says
+        neither; everything else about it is the caller's to check.
+        """
+        if self._connections is None:
+            from apiserver.webhooks.connections import Connections  # with httpx, which takes a while to load
+
+            self._connections = Connections(self._transports)
+        target = _target(config)
+        shown = f"https://{target.authority}{target.path}?timeout={_whole_seconds(timeout_seconds)}s"
+        try:
+            address = target.address or self._address(config)
+        except ServiceError as error:
+            raise WebhookError(f"Post {go_quote(shown)}: {error}") from error
+        body = orjson.dumps(review)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                answer = await self._connections.post(
+                    address,
+                    config.get("caBundle") or "",
+                    target.server_name,
+                    shown,
+                    {"host": target.authority, **_HEADERS},
+                    body,
+                    MAX_ANSWER_BYTES,
+                )
+        except TimeoutError as error:
+            raise WebhookError(f"Post {go_quote(shown)}: context deadline exceeded") from error
+        return read_review(answer, review)
+
+    def _address(self, config: Json) -> str:
+        service = config["service"]
+        return self._resolver.resolve(service["namespace"], service["name"], service.get("port") or DEFAULT_PORT)
+
+    async def close(self) -> None:
+        """Give up every connection that is kept."""
+        if self._connections is not None:
+            await self._connections.close()
+
+
+def _target(config: Json) -> _Target:
+    service = config.get("service")
+    if service is not None:
+        host = f"{service['name']}.{service['namespace']}.svc"
+        authority = f"{host}:{service.get('port') or DEFAULT_PORT}"
+        return _Target(authority, _path(service.get("path") or ""), host)
+    if not config.get("url"):
+        raise UnusableClient("webhook configuration must have either service or URL")
+    try:
+        parts = urlsplit(config["url"])
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORT
+    except ValueError as error:
+        raise UnusableClient(f"Unparsable URL: {error}") from error
+    bracketed = f"[{host}]" if ":" in host else host
+    return _Target(parts.netloc, _path(parts.path), host, f"{bracketed}:{port}")
+
+
+def _path(path: str) -> str:
+    """As Go's path.Join has it: one slash at the start, none at the end."""
+    return "/" + posixpath.normpath("/" + path.lstrip("/")).lstrip("/")
+
+
+def _whole_seconds(seconds: float) -> int:
+    return max(1, -int(-seconds // 1))

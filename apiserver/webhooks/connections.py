@@ -1,0 +1,138 @@
+"""HTTPS connections to webhooks: one set for each address, CA bundle and server name, kept for the next call.
+
+Loaded with the first webhook that is called, as httpx takes a while. Connections are HTTP/1.1, as upstream's are to
+anything but localhost, and at most MAX_CONNECTIONS a set: further calls wait for one within their own timeout.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from apiserver.webhooks.answers import HttpAnswer
+from apiserver.webhooks.errors import UnusableClient, WebhookError
+from apiserver.webhooks.go_words import as_go_says_it
+from kubeloop.apimachinery.field import go_quote
+
+Transports = Callable[[ssl.SSLContext], httpx.AsyncBaseTransport]
+
+MAX_CONNECTIONS = 100  # to one address
+MAX_SETS = 200  # as upstream's cache of clients; full: the one idle longest is closed
+IDLE_SECONDS = 90.0
+
+
+def real_transport(context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
+    """HTTP/1.1 over sockets; proxies of the environment are left alone."""
+    limits = httpx.Limits(
+        max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
+    )
+    return httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
+
+
+@dataclass(slots=True)
+class _Set:
+    transport: httpx.AsyncBaseTransport
+    calls: int = 0  # under way
+
+
+class Connections:
+    """Finds the connections of a call, or opens them."""
+
+    def __init__(self, transports: Transports | None = None) -> None:
+        self._transports = transports or real_transport
+        self._sets: OrderedDict[tuple[str, str, str], _Set] = OrderedDict()  # least recently used first
+
+    async def post(
+        self,
+        address: str,
+        ca_bundle: str,
+        server_name: str,
+        shown: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        max_bytes: int,
+    ) -> HttpAnswer:
+        """The whole answer to a POST; WebhookError in Go's words where there is none.
+
+        `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name; `ca_bundle` is base64 of PEM.
+        """
+        url = httpx.URL(shown)
+        url = url.copy_with(netloc=address.encode("ascii", "ignore"))
+        extensions = {"sni_hostname": server_name}
+        request = httpx.Request("POST", url, headers=headers, content=body, extensions=extensions)
+        try:
+            async with self._held((address, ca_bundle, server_name)) as transport:
+                response = await transport.handle_async_request(request)
+                try:
+                    return HttpAnswer(
+                        response.status_code,
+                        response.headers.get("content-type", ""),
+                        await _whole(response, max_bytes),
+                    )
+                finally:
+                    await response.aclose()
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            raise WebhookError(f"Post {go_quote(shown)}: {await as_go_says_it(error, address, server_name)}") from error
+
+    @asynccontextmanager
+    async def _held(self, key: tuple[str, str, str]) -> AsyncIterator[httpx.AsyncBaseTransport]:
+        """The transport of a key, which nobody closes meanwhile."""
+        found = self._sets.get(key)
+        if found is None:
+            found = self._sets[key] = _Set(self._transports(_tls_context(key[1])))
+        self._sets.move_to_end(key)
+        found.calls += 1
+        try:
+            yield found.transport
+        finally:
+            found.calls -= 1
+            await self._close_idle()
+
+    async def _close_idle(self) -> None:
+        while len(self._sets) > MAX_SETS:
+            idle = next((key for key, one in self._sets.items() if not one.calls), None)
+            if idle is None:
+                return  # all are in use: the first to finish closes one
+            await self._sets.pop(idle).transport.aclose()
+
+    async def close(self) -> None:
+        while self._sets:
+            await self._sets.popitem()[1].transport.aclose()
+
+
+async def _whole(response: httpx.Response, max_bytes: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > max_bytes:
+            raise WebhookError(f"the response is larger than {max_bytes} bytes")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _tls_context(ca_bundle: str) -> ssl.SSLContext:
+    """Trusts the certificates of the bundle, or those of the system where there is none, as Go's client does.
+
+    Python asks more of certificates than Go (extensions that a CA of a test seldom has), and takes the common name for
+    a host's name, which Go does not.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.hostname_checks_common_name = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not ca_bundle:
+        context.load_default_certs()
+        return context
+    try:
+        pem = base64.b64decode(ca_bundle).decode("ascii")
+        context.load_verify_locations(cadata=pem)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+        raise UnusableClient("unable to load root certificates: unable to parse bytes as PEM block") from error
+    return context
