@@ -16,7 +16,7 @@ from apiserver.handlers.update import SCALE
 from apiserver.registry.field_management import Applied, FieldManagement
 from apiserver.registry.options import IGNORE, STRICT, Warnings, WriteOptions
 from apiserver.schema.codec import DecodeError
-from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, yaml_duplicates
+from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, problem_lines, yaml_duplicates
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.meta import Object, deep_copy
 
@@ -61,7 +61,7 @@ class _Configuration:
         if applied.document is None:
             return self._finished(deep_copy(old), applied)
         try:
-            new = self._call.decoder.decode_other(SCALE, applied.document)
+            new = self._call.decoder.decode_other(SCALE, applied.document, IGNORE, Warnings())
         except DecodeError as error:
             raise fields.unconvertible(self._config, error) from error
         return self._finished(new, applied)
@@ -80,15 +80,13 @@ class _Configuration:
             why = f"error converting YAML to JSON: {problem}"
             if self._options.field_validation == STRICT:
                 raise BadRequest(f"error strict decoding YAML: {why}")
-            self._call.warnings.add(why)
+            self._call.warnings.add(*problem_lines(why))
 
     def _finished(self, new: Object, applied: Applied) -> Object:
         target, metadata = self._call.target, new["metadata"]
         metadata.pop("managedFields", None)
         if applied.entries:
             metadata["managedFields"] = applied.entries
-        if target.namespace and not metadata.get("namespace"):
-            metadata["namespace"] = target.namespace
         match_name(new, target.name, target.namespace)
         return new
 

@@ -6,18 +6,21 @@ dropped (and warned about or refused, as fieldValidation says), defaults filled 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from apiserver.handlers import custom_bodies
 from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
+from apiserver.handlers.strictness import repeated_fields, report
 from apiserver.registry.catalog import Kind
-from apiserver.registry.options import IGNORE, STRICT, Warnings
+from apiserver.registry.options import IGNORE, Warnings
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
 from apiserver.schema.depth import is_too_deep
+from apiserver.schema.explanation import explain
 from apiserver.schema.json_syntax import TOO_DEEP
-from apiserver.schema.json_text import JsonSyntaxError, duplicates, has_duplicate_keys, parse
+from apiserver.schema.json_text import JsonSyntaxError, in_key_order, parse
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.type_meta import (
     GroupVersionKind,
@@ -76,7 +79,7 @@ def parse_body(body: Body) -> tuple[Any, bytes]:
 def repeated_keys(body: Body, value: Any, raw: bytes) -> list[str]:
     """What strict decoding has against keys that a body names twice."""
     if raw:
-        return [f'duplicate field "{path}"' for path in duplicates(raw)] if has_duplicate_keys(raw, value) else []
+        return repeated_fields(raw, value)
     return yaml_duplicates(body.raw) if body.media_type == YAML else []
 
 
@@ -99,26 +102,51 @@ class Decoder:
         """The object of a subresource whose kind is not the resource's own (Binding, Eviction, Scale, a review)."""
         return self._read(expected, body, field_validation, warnings)
 
-    def decode(self, kind: Kind, value: Any, field_validation: str, warnings: Warnings) -> Object:
+    def decode(
+        self,
+        kind: Kind,
+        value: Any,
+        field_validation: str,
+        warnings: Warnings,
+        problems: Sequence[str] = (),
+        *,
+        by_path: bool = False,
+    ) -> Object:
         """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict).
 
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
+        `problems` is what strict decoding says of the patch itself; `by_path`: unknown fields are sorted, as they are
+        where a strategic merge patch made the value.
         """
         _check_depth(value)
         if kind.custom is not None:
-            return custom_bodies.decode(kind, kind.custom, value, field_validation, warnings)
+            return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
         expected = _type_of(kind)
-        sent = sent_kind(value, expected)
+        try:
+            sent = sent_kind(value, expected)
+        except TypeMetaError as error:
+            raise DecodeError(str(error)) from error
         if sent != expected:
             if self._schema.definition_name(*sent):
                 self._decoded(sent, value, b"", IGNORE, warnings)
             raise BadRequest(refusal(self._schema, sent, expected))
-        return self._finished(kind, self._decoded(expected, value, b"", field_validation, warnings))
+        return self._finished(
+            kind, self._decoded(expected, value, b"", field_validation, warnings, problems, by_path=by_path)
+        )
 
-    def decode_other(self, of: GroupVersionKind, value: Any) -> Object:
+    def decode_other(
+        self,
+        of: GroupVersionKind,
+        value: Any,
+        field_validation: str,
+        warnings: Warnings,
+        problems: Sequence[str] = (),
+        *,
+        by_path: bool = False,
+    ) -> Object:
         """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""
         _check_depth(value)
-        return self._schema.codec(*of).decode(value).object
+        return self._decoded(of, value, b"", field_validation, warnings, problems, by_path=by_path)
 
     def node(self, of: tuple[str, str, str]) -> TypeNode:
         """The type that a strategic merge patch of a kind goes by."""
@@ -147,7 +175,8 @@ class Decoder:
         if why := refusal(self._schema, sent, expected):
             raise BadRequest(why)
         try:
-            return self._decoded(expected, value, raw, field_validation, warnings)
+            repeated = yaml_duplicates(body.raw) if body.media_type == YAML and field_validation != IGNORE else ()
+            return self._decoded(expected, value, raw, field_validation, warnings, repeated)
         except DecodeError as error:
             raise BadRequest(cannot_be_handled(expected, expected.kind, str(error))) from error
 
@@ -160,13 +189,22 @@ class Decoder:
             raise BadRequest(unrecognized(kind, error, body.raw)) from error
 
     def _decoded(
-        self, of: GroupVersionKind, value: Any, raw: bytes, field_validation: str, warnings: Warnings
+        self,
+        of: GroupVersionKind,
+        value: Any,
+        raw: bytes,
+        field_validation: str,
+        warnings: Warnings,
+        problems: Sequence[str] = (),
+        *,
+        by_path: bool = False,
     ) -> Object:
-        decoded = self._schema.codec(*of).decode(value, raw=raw)
-        if decoded.problems and field_validation == STRICT:
-            raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
-        if field_validation != IGNORE:
-            warnings.add(*decoded.problems)
+        codec = self._schema.codec(*of)
+        decoded = codec.decode(value, raw=raw)
+        unknown = decoded.problems
+        if len(unknown) > 1 and not raw:  # what was no JSON text was made one by Go, which sorts keys
+            unknown = sorted(unknown) if by_path else explain(codec.node, in_key_order(value))
+        report([*problems, *unknown], field_validation, warnings)
         return decoded.object
 
 

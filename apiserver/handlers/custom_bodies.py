@@ -11,8 +11,9 @@ from typing import Any
 
 import orjson
 
+from apiserver.handlers.strictness import report
 from apiserver.registry.catalog import Kind
-from apiserver.registry.options import IGNORE, STRICT, Warnings
+from apiserver.registry.options import Warnings
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.custom_type import CustomType
 from apiserver.schema.type_meta import GroupVersionKind, TypeMetaError, cannot_be_handled, sent_kind, unrecognized
@@ -53,11 +54,18 @@ def read(
     return _finished(kind, obj)
 
 
-def decode(kind: Kind, custom: CustomType, value: Any, field_validation: str, warnings: Warnings) -> Object:
+def decode(
+    kind: Kind,
+    custom: CustomType,
+    value: Any,
+    repeated: Sequence[str],
+    field_validation: str,
+    warnings: Warnings,
+) -> Object:
     """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict)."""
     if not (isinstance(value, dict) and value.get("kind")):
         raise DecodeError(_missing_kind(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)))
-    return _finished(kind, _decoded(kind, custom, value, (), field_validation, warnings))
+    return _finished(kind, _decoded(kind, custom, value, repeated, field_validation, warnings))
 
 
 def _decoded(
@@ -69,10 +77,7 @@ def _decoded(
         custom = CustomType(_NO_SCHEMA, custom.metadata)
     obj, unknown = custom.coerce(value)
     problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
-    if problems and field_validation == STRICT:
-        raise DecodeError(f"strict decoding error: {', '.join(problems)}")
-    if field_validation != IGNORE:
-        warnings.add(*problems)
+    report(problems, field_validation, warnings)
     return obj
 
 

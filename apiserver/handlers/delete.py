@@ -25,7 +25,9 @@ async def delete(call: Call) -> Response:
     deleted = await call.registry.deleter(kind).delete(context, options)
     if not deleted.removed or kind.strategy.returns_object_on_delete:
         body = encode_object(kind, deleted.stored, call.form, call.now, call.include_object)
-        return Response(200, body, call.form.media_type)
+        # Upstream says "accepted" only to those who ask for it in the old words.
+        code = 202 if not deleted.removed and options.orphan_dependents is False else 200
+        return Response(code, body, call.form.media_type)
     uid = deleted.stored.object()["metadata"]["uid"]
     details = {"name": call.target.name, "group": kind.group, "kind": kind.plural, "uid": uid}
     return success({key: value for key, value in details.items() if value})

@@ -7,11 +7,15 @@ from kubeloop.apimachinery.meta import Object
 
 
 def match_name(new: Object, name: str, namespace: str) -> None:
-    """BadRequest where a patched object has another name or namespace, or none."""
+    """BadRequest where a patched object has another name or namespace, or no name; a namespace is filled in."""
     metadata = new["metadata"]
+    if not namespace:
+        metadata.pop("namespace", None)
+    elif (metadata.get("namespace") or namespace) != namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    else:
+        metadata["namespace"] = namespace
     if not metadata.get("name"):
         raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
     if metadata["name"] != name:
         raise BadRequest(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
-    if metadata.get("namespace", "") != namespace:
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")

@@ -5,7 +5,9 @@ Apply patches, which may create, go on to `apply`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import orjson
@@ -17,11 +19,12 @@ from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import encode_object, write
 from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
+from apiserver.handlers.strictness import operation_problems, repeated_fields
 from apiserver.handlers.update import SCALE
 from apiserver.patch import json_patch, merge_patch, restoring, strategic_merge
 from apiserver.patch.values import go_text
 from apiserver.registry.catalog import Kind
-from apiserver.registry.options import WriteOptions
+from apiserver.registry.options import IGNORE, WriteOptions
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.json_text import JsonSyntaxError, parse
 from kubeloop.apimachinery.errors import BadRequest, Invalid, UnsupportedMediaType
@@ -36,8 +39,6 @@ _NOT_STRATEGIC = (
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 )
 
-Apply = Callable[[Object], Any]  # the object as the API shows it -> patched
-
 
 async def patch(call: Call) -> Response:
     """200 and the object as it is stored now."""
@@ -46,12 +47,12 @@ async def patch(call: Call) -> Response:
         return await apply_configuration(call)
     options = WriteOptions.parse_patch(call.query, is_apply=False)
     kind, context = call.target.kind, call.context(options)
-    apply, shown_patch = _reader(call)
+    read = cache(lambda: _read(call, options.field_validation == IGNORE))  # once, and only if the object is there
     if call.target.subresource == "scale":
-        change = _scale_change(call, apply, shown_patch)
+        change = _scale_change(call, read, options.field_validation)
         scale = await call.registry.scale(kind).patch(change, context)
         return Response(200, write(scale, call.form), call.form.media_type)
-    change = _object_change(call, apply, shown_patch, options.field_validation)
+    change = _object_change(call, read, options.field_validation)
     stored = await call.registry.store(kind).patch(change, context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)
     return Response(200, body, call.form.media_type)
@@ -66,14 +67,29 @@ def _check_media_type(call: Call) -> None:
         raise UnsupportedMediaType("415: Unsupported Media Type", details={})
 
 
-def _reader(call: Call) -> tuple[Apply, str]:
-    """How to apply the patch, and how errors quote it ("" where they quote the patched object instead)."""
-    media_type = call.body.media_type
-    sent = _parsed(call.body)
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """A patch that was read. `problems` is what strict field validation has against its own text."""
+
+    apply: Callable[[Object], Any]  # the object as the API shows it -> patched
+    problems: Sequence[str]
+    quoted: str = ""  # how errors quote it; "" where they quote the patched object instead
+
+    def refused(self, patched: Any, error: DecodeError) -> Invalid:
+        """The 422 of a patch whose result is no such object."""
+        quoted = self.quoted or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
+        return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])
+
+
+def _read(call: Call, is_lenient: bool) -> _Patch:
+    media_type, raw = call.body.media_type, call.body.raw
+    sent = _parsed(call.body, is_lenient)
     if media_type == JSON_PATCH:
-        return lambda document: json_patch.apply(document, sent), ""
+        problems = operation_problems(raw, sent)
+        return _Patch(lambda document: json_patch.apply(document, sent, is_lenient=is_lenient), problems)
+    problems = repeated_fields(raw, sent)
     if media_type == MERGE_PATCH:
-        return lambda document: merge_patch.apply(document, sent), ""
+        return _Patch(lambda document: merge_patch.apply(document, sent, is_lenient=is_lenient), problems)
     node = call.decoder.node(_patched_type(call))
 
     def apply(document: Object) -> Any:
@@ -81,7 +97,7 @@ def _reader(call: Call) -> tuple[Apply, str]:
         restoring.check(patched, sent, node)
         return patched
 
-    return apply, go_text(sent)
+    return _Patch(apply, problems, go_text(sent))
 
 
 def _patched_type(call: Call) -> tuple[str, str, str]:
@@ -91,27 +107,34 @@ def _patched_type(call: Call) -> tuple[str, str, str]:
     return resource.group, resource.version, resource.kind
 
 
-def _parsed(body: Body) -> Any:
+def _parsed(body: Body, is_lenient: bool) -> Any:
+    """`is_lenient`: who asks for no field validation is refused by another of Go's readers."""
     try:
         return parse(body.raw)
     except JsonSyntaxError as error:
-        where = "" if body.media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        if is_lenient and body.media_type == MERGE_PATCH:
+            raise BadRequest(merge_patch.NO_PATCH) from error
+        where = "" if is_lenient or body.media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
         raise BadRequest(f"{where}{error}") from error
 
 
-def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation: str) -> Callable[[Object], Object]:
+def _object_change(call: Call, read: Callable[[], _Patch], field_validation: str) -> Callable[[Object], Object]:
     kind, name = call.target.kind, call.target.name
 
     # Often most of an object: a patch that does not name them is spared the sight of them.
     is_about_entries = b"managedFields" in call.body.raw
+    is_strategic = call.body.media_type == STRATEGIC_MERGE_PATCH
 
     def change(old: Object) -> Object:
+        patch = read()
         entries = None if is_about_entries else old["metadata"].get("managedFields")
-        patched = apply(_as_shown(kind, old if entries is None else _without_entries(old)))
+        patched = patch.apply(_as_shown(kind, old if entries is None else _without_entries(old)))
         try:
-            new = call.decoder.decode(kind, patched, field_validation, call.warnings)
+            new = call.decoder.decode(
+                kind, patched, field_validation, call.warnings, patch.problems, by_path=is_strategic
+            )
         except DecodeError as error:
-            raise _refused(shown_patch, patched, error) from error
+            raise patch.refused(patched, error) from error
         if entries is not None:
             new["metadata"]["managedFields"] = entries
         match_name(new, name, call.target.namespace)
@@ -120,13 +143,18 @@ def _object_change(call: Call, apply: Apply, shown_patch: str, field_validation:
     return change
 
 
-def _scale_change(call: Call, apply: Apply, shown_patch: str) -> Callable[[Object], Object]:
+def _scale_change(call: Call, read: Callable[[], _Patch], field_validation: str) -> Callable[[Object], Object]:
+    is_strategic = call.body.media_type == STRATEGIC_MERGE_PATCH
+
     def change(scale: Object) -> Object:
-        patched = apply(scale)
+        patch = read()
+        patched = patch.apply(scale)
         try:
-            new = call.decoder.decode_other(SCALE, patched)
+            new = call.decoder.decode_other(
+                SCALE, patched, field_validation, call.warnings, patch.problems, by_path=is_strategic
+            )
         except DecodeError as error:
-            raise _refused(shown_patch, patched, error) from error
+            raise patch.refused(patched, error) from error
         match_name(new, call.target.name, call.target.namespace)
         return new
 
@@ -141,9 +169,3 @@ def _without_entries(obj: Object) -> Object:
 def _as_shown(kind: Kind, old: Object) -> Object:
     shown = kind.conversion.from_stored(old) if kind.conversion else old
     return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **shown}
-
-
-def _refused(shown_patch: str, patched: Any, error: DecodeError) -> Invalid:
-    """The 422 of a patch whose result is no such object; it quotes the patch, or the result as JSON text."""
-    quoted = shown_patch or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
-    return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])

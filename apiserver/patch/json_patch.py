@@ -24,6 +24,7 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 Operation = Mapping[str, Any]
 _POSITION = re.compile(r"[+-]?[0-9]{1,18}")
 _ESCAPE = re.compile("~[01]")
+_OPERATION = "handlers.jsonPatchOp"
 _TEXT_FIELDS = ("op", "path", "from")
 
 
@@ -31,12 +32,13 @@ class _Inapplicable(Exception):
     """An operation that cannot be carried out."""
 
 
-def apply(document: Object, patch: Any) -> Any:
+def apply(document: Object, patch: Any, *, is_lenient: bool = False) -> Any:
     """`document` after all operations of `patch`; neither is changed.
 
+    `is_lenient`: without field validation the operations' own fields are not looked at before they are carried out.
     BadRequest where the patch is no list of operations, Invalid where one of them cannot be carried out.
     """
-    operations = _operations(patch)
+    operations = _operations(patch, is_lenient)
     patcher = _Patcher(deep_copy(document))
     try:
         for operation in operations:
@@ -46,29 +48,34 @@ def apply(document: Object, patch: Any) -> Any:
     return patcher.document
 
 
-def _operations(patch: Any) -> Sequence[Operation]:
+def _operations(patch: Any, is_lenient: bool) -> Sequence[Operation]:
     """The patch, its shape checked as the server decodes it."""
     if patch is None:
         return ()
+    where = "" if is_lenient else "error decoding patch: "
     if not isinstance(patch, list):
-        raise _wrong_type(patch, "Go value of type []handlers.jsonPatchOp")
+        raise _wrong_type(where, patch, f"Go value of type {'jsonpatch.Patch' if is_lenient else '[]' + _OPERATION}")
     for operation in patch:
+        if operation is None:
+            continue
         if not isinstance(operation, dict):
-            raise _wrong_type(operation, "Go value of type handlers.jsonPatchOp")
-        for name in _TEXT_FIELDS:
+            raise _wrong_type(
+                where, operation, f"Go value of type {'jsonpatch.Operation' if is_lenient else _OPERATION}"
+            )
+        for name in () if is_lenient else _TEXT_FIELDS:
             if not isinstance(operation.get(name, ""), str | None):
-                raise _wrong_type(operation[name], f"Go struct field jsonPatchOp.{name} of type string")
+                raise _wrong_type(where, operation[name], f"Go struct field jsonPatchOp.{name} of type string")
     if len(patch) > MAX_OPERATIONS:
         raise RequestEntityTooLarge(
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
         )
-    return patch
+    return [operation or {} for operation in patch]
 
 
-def _wrong_type(value: Any, wanted: str) -> BadRequest:
+def _wrong_type(where: str, value: Any, wanted: str) -> BadRequest:
     names: tuple[tuple[type, str], ...] = ((bool, "bool"), (str, "string"), (dict, "object"), (list, "array"))
     found = next((name for type_, name in names if isinstance(value, type_)), "number")
-    return BadRequest(f"error decoding patch: json: cannot unmarshal {found} into {wanted}")
+    return BadRequest(f"{where}json: cannot unmarshal {found} into {wanted}")
 
 
 class _Patcher:
@@ -77,7 +84,7 @@ class _Patcher:
     def __init__(self, document: Any) -> None:
         self.document = document
         self._copied_bytes = 0
-        self._carriers: dict[Any, Callable[[Operation], None]] = {
+        self._carriers: dict[str, Callable[[Operation], None]] = {
             "add": self._add,
             "remove": self._remove,
             "replace": self._replace,
@@ -87,7 +94,8 @@ class _Patcher:
         }
 
     def carry_out(self, operation: Operation) -> None:
-        carrier = self._carriers.get(operation.get("op"))
+        name = operation.get("op")
+        carrier = self._carriers.get(name) if isinstance(name, str) else None
         if carrier is None:
             raise _Inapplicable
         carrier(operation)

@@ -13,12 +13,21 @@ from apiserver.patch.values import go_type, without_nulls
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.meta import Object, deep_copy
 
+NO_PATCH = "Invalid JSON Patch"
 
-def apply(document: Object, patch: Any) -> Object:
-    """`document` with `patch` merged in; neither is changed. BadRequest where the patch is no object."""
+
+def apply(document: Object, patch: Any, *, is_lenient: bool = False) -> Any:
+    """`document` with `patch` merged in; neither is changed. BadRequest where the patch is no object.
+
+    `is_lenient`: without field validation nobody has looked at the patch before, and a list replaces the document.
+    """
     if patch is None:
-        raise BadRequest("Invalid JSON Patch")
+        raise BadRequest(NO_PATCH)
     if not isinstance(patch, dict):
+        if is_lenient and isinstance(patch, list):
+            return without_nulls(patch)
+        if is_lenient:
+            raise BadRequest(NO_PATCH)
         kind = "array" if isinstance(patch, list) else _json_type(patch)
         raise BadRequest(
             f"error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"

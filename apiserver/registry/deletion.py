@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
 from apiserver.admission.chain import Attributes
 from apiserver.registry.catalog import Kind
@@ -43,7 +44,7 @@ class Deleter:
     async def delete(self, context: Context, options: DeleteOptions) -> Deleted:
         """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again."""
         key = Key(self.kind.storage, context.namespace, context.name)
-        is_given = bool(options.propagation_policy) or options.orphan_dependents is not None
+        is_given = options.propagation_policy is not None or options.orphan_dependents is not None
         context.warnings.add(*self.kind.strategy.deletion_warnings(is_given))
         await self._cache.fresh()
         while True:
@@ -116,18 +117,26 @@ class Deleter:
             if finalizers := wanted_finalizers(begun["metadata"].get("finalizers") or [], options, False):
                 begun["metadata"]["finalizers"] = finalizers
             return begun
-        graceful = strategy.graceful_deletion and not set_grace(
-            obj, options.grace_period_seconds, strategy.deletion_grace_seconds, now
-        )
+        grace = Grace.OVER
+        if strategy.graceful_deletion:
+            grace = set_grace(obj, options.grace_period_seconds, strategy.deletion_grace_seconds, now)
+        if grace is Grace.PENDING:
+            return obj
         metadata = obj["metadata"]
-        finalizers = wanted_finalizers(metadata.get("finalizers") or [], options, strategy.orphans_by_default)
+        finalizers = self._finalizers(metadata.get("finalizers") or [], options)
         if finalizers:
             metadata["finalizers"] = finalizers
-            if not graceful:
+            if grace is Grace.OVER:
                 mark_deleted(obj, now)
         else:
             metadata.pop("finalizers", None)
-        return obj if finalizers or graceful else None
+        return obj if finalizers or grace is Grace.BEGUN else None
+
+    def _finalizers(self, present: list[str], options: DeleteOptions) -> list[str]:
+        strategy = self.kind.strategy
+        if not strategy.can_have_dependents:
+            return [name for name in present if name not in (ORPHAN, FOREGROUND)]
+        return wanted_finalizers(present, options, strategy.orphans_by_default)
 
     async def _remove(self, current: Stored, obj: Object, context: Context) -> Deleted:
         """Watchers are shown the last stored version; the answer, where a grace period of 0 ended it, shows that."""
@@ -147,24 +156,36 @@ class Deleter:
         return Deleted(change.current, removed=False)
 
 
-def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: datetime) -> bool:
-    """Start a graceful deletion, or shorten the one under way; True where the object may go at once."""
+class Grace(Enum):
+    """Where a graceful deletion stands after another DELETE."""
+
+    BEGUN = "it waits, from now on or for less long than before"
+    PENDING = "it waits as it did; the request changes nothing"
+    OVER = "nothing more is waited for"
+
+
+def set_grace(obj: Object, requested: int | None, seconds_for: GraceOf, now: datetime) -> Grace:
+    """Start a graceful deletion, or shorten the one under way."""
     metadata = obj["metadata"]
-    seconds = seconds_for(obj, requested)
+    if requested is not None and requested < 0:
+        requested = 1
     if "deletionTimestamp" not in metadata:
+        seconds = seconds_for(obj, requested)
         metadata["deletionTimestamp"] = format_time(moment_after(now, seconds))
         metadata["deletionGracePeriodSeconds"] = seconds
         _raise_generation(obj)
-        return seconds == 0
+        return Grace.BEGUN if seconds else Grace.OVER
     current = metadata.get("deletionGracePeriodSeconds") or 0
     if current == 0:
-        return True
-    if requested is None or seconds >= current:
-        return False
-    began = moment_after(parse_time(metadata["deletionTimestamp"]), -current)
-    metadata["deletionTimestamp"] = format_time(max(moment_after(began, seconds), now))
+        return Grace.OVER
+    if requested is None or requested >= current:
+        return Grace.PENDING
+    seconds, end = requested, moment_after(parse_time(metadata["deletionTimestamp"]), requested - current)
+    if end < now:
+        seconds, end = min(requested, 1), now  # all of it has passed: a last second, as long as any was asked for
+    metadata["deletionTimestamp"] = format_time(end)
     metadata["deletionGracePeriodSeconds"] = seconds
-    return seconds == 0
+    return Grace.BEGUN if seconds else Grace.OVER
 
 
 def _grace_of(obj: Object) -> int | None:
@@ -198,5 +219,5 @@ def wanted_finalizers(present: list[str], options: DeleteOptions, orphans_by_def
         elif orphans_by_default:
             policy = "Orphan"
     kept = [name for name in present if name not in (ORPHAN, FOREGROUND)]
-    asked = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
+    asked = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy or "")
     return [*kept, asked] if asked else kept

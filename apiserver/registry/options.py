@@ -12,6 +12,7 @@ from typing import Any
 
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported, required
+from kubeloop.apimachinery.metadata_validation import field_manager_errors
 
 Query = Mapping[str, list[str]]
 
@@ -73,12 +74,7 @@ class WriteOptions:
     def _parse(cls, kind: str, query: Query, errors: list[FieldError]) -> WriteOptions:
         dry_run = query.get("dryRun", [])
         manager, validation = first(query, "fieldManager"), first(query, "fieldValidation")
-        if len(manager.encode()) > 128:
-            errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
-        errors += [
-            invalid("fieldManager", manager, "should only contain printable characters")
-            for _ in range(not manager.isprintable())
-        ]
+        errors += field_manager_errors(manager, "fieldManager")
         errors += dry_run_errors(dry_run)
         if validation not in ("", IGNORE, WARN, STRICT):
             errors.append(not_supported("fieldValidation", validation, ["", IGNORE, STRICT, WARN]))
@@ -98,11 +94,11 @@ def dry_run_errors(values: list[str]) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete. Unset values are None or ""; `uid` and `resource_version` are the preconditions."""
+    """How to delete. Unset values are None, of the preconditions `uid` and `resource_version` ""."""
 
     dry_run: bool = False
     grace_period_seconds: int | None = None
-    propagation_policy: str = ""
+    propagation_policy: str | None = None
     orphan_dependents: bool | None = None
     uid: str = ""
     resource_version: str = ""
@@ -115,13 +111,15 @@ class DeleteOptions:
             dry_run = body.get("dryRun") or []
         else:
             dry_run = query.get("dryRun", [])
-            grace = first(query, "gracePeriodSeconds")
-            orphan = query.get("orphanDependents")
             options = cls(
                 dry_run=bool(dry_run),
-                grace_period_seconds=parse_int(grace) if grace else None,
-                propagation_policy=first(query, "propagationPolicy"),
-                orphan_dependents=parse_bool(query, "orphanDependents") if orphan else None,
+                grace_period_seconds=parse_int(first(query, "gracePeriodSeconds"))
+                if "gracePeriodSeconds" in query
+                else None,
+                propagation_policy=first(query, "propagationPolicy") if "propagationPolicy" in query else None,
+                orphan_dependents=parse_bool(query, "orphanDependents") if "orphanDependents" in query else None,
+                uid=first(query, "uid"),
+                resource_version=first(query, "resourceVersion"),
             )
         options._check(dry_run)
         return options
@@ -132,7 +130,7 @@ class DeleteOptions:
         return cls(
             dry_run=bool(body.get("dryRun")),
             grace_period_seconds=body.get("gracePeriodSeconds"),
-            propagation_policy=body.get("propagationPolicy") or "",
+            propagation_policy=body.get("propagationPolicy"),
             orphan_dependents=body.get("orphanDependents"),
             uid=preconditions.get("uid") or "",
             resource_version=preconditions.get("resourceVersion") or "",
@@ -140,7 +138,7 @@ class DeleteOptions:
 
     def _check(self, dry_run: list[str]) -> None:
         errors: list[FieldError] = []
-        if self.orphan_dependents is not None and self.propagation_policy:
+        if self.orphan_dependents is not None and self.propagation_policy is not None:
             errors.append(
                 invalid(
                     "propagationPolicy",
@@ -148,7 +146,7 @@ class DeleteOptions:
                     "orphanDependents and deletionPropagation cannot be both set",
                 )
             )
-        elif self.propagation_policy not in ("", "Foreground", "Background", "Orphan"):
+        if self.propagation_policy not in (None, "Foreground", "Background", "Orphan"):
             allowed = ["Foreground", "Background", "Orphan", "nil"]
             errors.append(not_supported("propagationPolicy", self.propagation_policy, allowed))
         errors += dry_run_errors(dry_run)
@@ -181,12 +179,12 @@ class ListOptions:
             field_selector=first(query, "fieldSelector"),
             resource_version=first(query, "resourceVersion"),
             resource_version_match=first(query, "resourceVersionMatch"),
-            limit=parse_int(limit) if limit else 0,
+            limit=parse_int(limit) if "limit" in query else 0,
             continue_token=first(query, "continue"),
             watch=watch or parse_bool(query, "watch"),
             allow_watch_bookmarks=parse_bool(query, "allowWatchBookmarks"),
             send_initial_events=parse_bool(query, "sendInitialEvents") if "sendInitialEvents" in query else None,
-            timeout_seconds=parse_int(timeout) if timeout else None,
+            timeout_seconds=parse_int(timeout) if "timeoutSeconds" in query else None,
         )
         errors = options._watch_errors() if options.watch else options._list_errors()
         if errors:

@@ -17,6 +17,7 @@ from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.field_management import FieldManagement, differs_in_times
 from apiserver.registry.field_versions import KindVersions
+from apiserver.registry.owner_references import drop_repeated_owners
 from apiserver.registry.strategy import UpdateRules
 from apiserver.schema.ordering import Order
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
@@ -57,10 +58,12 @@ class ResourceStore:
         self._match_namespace(obj, context)
         self._refuse_resource_version(obj)
         if is_tracked:
+            drop_repeated_owners(obj, context.warnings)
             self.field_management.created(obj, context.field_manager)
         attributes = self._attributes("CREATE", context, obj, None)
         await self._machinery.admission.mutate(attributes)
         obj = attributes.object or obj
+        drop_repeated_owners(obj, context.warnings, is_late=True)
         has_prefix = bool(obj["metadata"].get("generateName"))
         for attempt in range(GENERATE_NAME_ATTEMPTS):
             generated = self._stamp(obj)
@@ -159,8 +162,9 @@ class ResourceStore:
 
     async def update(self, obj: Object, context: Context) -> tuple[Stored, bool]:
         """Replace an object (PUT); says whether that created it, as a few kinds allow."""
-        self._match_name(obj, context)
         self._match_namespace(obj, context)
+        self._match_name(obj, context)
+        drop_repeated_owners(obj, context.warnings)
         await self._cache.fresh()
         exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
@@ -247,6 +251,7 @@ class ResourceStore:
             attributes = self._attributes("UPDATE", context, new, old)
             await self._machinery.admission.mutate(attributes)
             new = attributes.object or new
+            drop_repeated_owners(new, context.warnings, is_late=True)
             self._keep_system_fields(new, old)
             rules.prepare(new, old)
             self.strategy.stamp_update(new, old, self._machinery.clock.now())
@@ -288,9 +293,10 @@ class ResourceStore:
             del metadata["generation"]
         metadata["creationTimestamp"] = old_metadata["creationTimestamp"]
         metadata["uid"] = metadata.get("uid") or old_metadata["uid"]
-        for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-            if field in old_metadata:
-                metadata[field] = old_metadata[field]
+        if "deletionTimestamp" in old_metadata:
+            metadata["deletionTimestamp"] = old_metadata["deletionTimestamp"]
+        if "deletionGracePeriodSeconds" in old_metadata:
+            metadata.setdefault("deletionGracePeriodSeconds", old_metadata["deletionGracePeriodSeconds"])
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""

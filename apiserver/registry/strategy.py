@@ -39,6 +39,7 @@ class Strategy:
     graceful_deletion = False  # pods: deletion waits for the kubelet
     returns_object_on_delete = False  # DELETE answers with the object instead of a Status
     orphans_by_default = False  # a raw DELETE leaves dependents (Job, ReplicationController)
+    can_have_dependents = True  # a propagation policy means something (not so for events)
     checks_finalizer_domains = True  # a finalizer without a domain is refused (not so for custom resources)
     keep_history = True  # False: the log keeps only the newest version (Lease)
     # What a kind itself says of the metadata of an update, after the store did: clients count what is said twice.

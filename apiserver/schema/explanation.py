@@ -15,7 +15,7 @@ from apiserver.schema.json_text import NumberLiteral, Pairs, pairs_of, parse_pai
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.scalars import base64_text, micro_time_text, quantity_text, time_text
 
-_MAX_PROBLEMS = 100  # sigs.k8s.io/json stops collecting there
+MAX_PROBLEMS = 100  # sigs.k8s.io/json stops collecting there
 _RANGES = {
     "int32": (-(1 << 31), (1 << 31) - 1),
     "int64": (-(1 << 63), (1 << 63) - 1),
@@ -157,7 +157,7 @@ class _Walk:
         self._struct, self._go_path, self._path = struct, go_path, path
 
     def _problem(self, what: str, key: str) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems[f'{what} field "{self._path + "." if self._path else ""}{key}"'] = None
 
     def _mismatch(self, value: str, go_type: str) -> None:

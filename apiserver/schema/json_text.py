@@ -123,10 +123,22 @@ def has_duplicate_keys(raw: bytes, value: Any) -> bool:
     return bool(duplicates(raw))
 
 
+def in_key_order(value: Any) -> Any:
+    """A copy with the keys of all objects sorted, as Go writes maps."""
+    if isinstance(value, dict):
+        return {key: in_key_order(value[key]) for key in sorted(value)}
+    return [in_key_order(item) for item in value] if isinstance(value, list) else value
+
+
 def duplicates(raw: bytes) -> list[str]:
     """The paths of all repeated keys of a sound JSON text, in the order of their repetition."""
+    return duplicates_in(parse_pairs(raw), "")
+
+
+def duplicates_in(value: Any, path: str) -> list[str]:
+    """The same for a value that `parse_pairs` made and that stands at `path`."""
     found: dict[str, None] = {}
-    _collect_duplicates(parse_pairs(raw), "", found)
+    _collect_duplicates(value, path, found)
     return list(found)
 
 

@@ -49,6 +49,14 @@ def yaml_duplicates(raw: bytes) -> list[str]:
     return ["yaml: unmarshal errors:\n" + "\n".join(found)] if found else []
 
 
+def problem_lines(problem: str) -> list[str]:
+    """What strict decoding has against a body, as warnings: a list of a YAML reader's is one warning an item."""
+    for prefix in ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n"):
+        if problem.startswith(prefix):
+            return [line.strip() for line in problem[len(prefix) :].split("\n")]
+    return [problem]
+
+
 def _repeated(node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()

@@ -46,6 +46,7 @@ FIXED = (
 
 class CoreEventStrategy(PlainKind):
     allow_create_on_update = True
+    can_have_dependents = False
     reporter = "reportingComponent"
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:

@@ -1,0 +1,94 @@
+"""Raw requests to an API server in the same process: what a client sends, byte for byte, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from apiserver.server import ApiServer
+from apiserver.storage.memory import MemoryStorage
+from kubeloop.clock import SystemClock
+from kubeloop.testing.transport import InProcessTransport
+
+MERGE, JSON_PATCH, STRATEGIC, APPLY, JSON, YAML = (
+    f"application/{form}"
+    for form in (
+        "merge-patch+json",
+        "json-patch+json",
+        "strategic-merge-patch+json",
+        "apply-patch+yaml",
+        "json",
+        "yaml",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """`body` is sent as it is where it is text, else as JSON."""
+
+    method: str
+    target: str
+    body: Any = None
+    content_type: str = ""
+
+    @property
+    def content(self) -> bytes:
+        if self.body is None:
+            return b""
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        default = MERGE if self.method == "PATCH" else JSON
+        return {"content-type": self.content_type or default} if self.body is not None else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; `warnings` are the texts of the Warning headers."""
+
+    status: int
+    body: Any
+    warnings: Sequence[str] = field(default=())
+
+    @property
+    def message(self) -> str:
+        return str(self.body.get("message", ""))
+
+    @property
+    def causes(self) -> list[tuple[str, str]]:
+        """(field, message) of each cause."""
+        causes = (self.body.get("details") or {}).get("causes") or ()
+        return [(cause.get("field", ""), cause["message"]) for cause in causes]
+
+
+def exchange(*asks: Ask) -> list[Answer]:
+    """The answers of a new server to these requests, one after the other."""
+
+    async def run() -> list[Answer]:
+        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        async with server.running():
+            transport = InProcessTransport(server.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                return [await _answer(client, ask) for ask in asks]
+
+    return asyncio.run(run())
+
+
+async def _answer(client: httpx.AsyncClient, ask: Ask) -> Answer:
+    response = await client.request(ask.method, ask.target, content=ask.content, headers=ask.headers)
+    raw = response.content
+    body = json.loads(raw) if raw.startswith((b"{", b"[")) else raw.decode()
+    return Answer(response.status_code, body, [_text(value) for value in response.headers.get_list("warning")])
+
+
+def _text(header: str) -> str:
+    """The text of `299 - "text"`."""
+    return header.split('"', 1)[1].removesuffix('"').replace('\\"', '"').replace("\\\\", "\\")
