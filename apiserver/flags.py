@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from apiserver.auth.modes import RBAC
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
-from apiserver.server import ALWAYS_ALLOW, RBAC
 from kubeloop.arguments import Arguments
 
 Add = Callable[..., Any]
@@ -24,7 +24,13 @@ def parser() -> argparse.ArgumentParser:
     add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
     add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
     add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
-    add("--authorization-mode", choices=[ALWAYS_ALLOW, RBAC], default=RBAC, help="(default %(default)s)")
+    add(
+        "--authorization-mode",
+        type=_names,
+        default=[RBAC],
+        metavar="LIST",
+        help="who is asked whether a request may be made, in order: AlwaysAllow, AlwaysDeny, Node, RBAC (default RBAC)",
+    )
     add(
         "--insecure-kubectl-user",
         default="",

@@ -20,12 +20,13 @@ import uvicorn
 from apiserver import flags
 from apiserver.admission.catalog import PluginFlagError, enabled
 from apiserver.auth.authentication import API_AUDIENCES, TokenFile
+from apiserver.auth.modes import ALWAYS_ALLOW, RBAC, ModeError, check_modes
 from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
 from apiserver.connections import ClientConnection, check_files
 from apiserver.handlers.limits import InFlightLimits
-from apiserver.server import RBAC, ApiServer
+from apiserver.server import ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
 from apiserver.storage.sqlite import SqliteStorage
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     configure_logging(options.logging_format, options.v)
     exit_code = 0
     try:
+        _check_modes(options)
         _check_address(options)
         _check_tls(options)
         _check_audit_log(options.audit_log_path)
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             token_sources=token_sources,
             knows_certificates=options.client_ca_file is not None,
             allow_anonymous=options.anonymous_auth,
-            authorization_mode=options.authorization_mode,
+            authorization_modes=options.authorization_mode,
             insecure_kubectl_user="" if options.tls_cert_file else options.insecure_kubectl_user,
             keyring=keyring,
             token_settings=_token_settings(options),
@@ -84,12 +86,20 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
+def _check_modes(options: argparse.Namespace) -> None:
+    try:
+        check_modes(options.authorization_mode)
+    except ModeError as error:
+        raise UsageError(str(error)) from error
+
+
 def _check_address(options: argparse.Namespace) -> None:
     """Plain HTTP stays on this machine: any other address needs TLS, authentication and authorization."""
     address = options.bind_address
     local = address == "localhost" or (_is_address(address) and ipaddress.ip_address(address).is_loopback)
     secured = options.tls_cert_file and (options.token_auth_file or options.client_ca_file)
-    if not local and not (secured and options.authorization_mode == RBAC):
+    modes = options.authorization_mode
+    if not local and not (secured and RBAC in modes and ALWAYS_ALLOW not in modes):
         needs = (
             "--tls-cert-file, --tls-private-key-file, --token-auth-file or --client-ca-file, and "
             "--authorization-mode=RBAC"

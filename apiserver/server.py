@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
-from apiserver.auth.authorization import AlwaysAllow, Authorizer, Masters
+from apiserver.auth.bootstrap.users import NODE_RULES
 from apiserver.auth.escalation import Escalation
 from apiserver.auth.gate import Gate
+from apiserver.auth.modes import RBAC, authorizer_of
+from apiserver.auth.nodes.authorizer import NodeAuthorizer
+from apiserver.auth.nodes.relations import Relations
 from apiserver.auth.rbac import Rbac
 from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import Keyring
@@ -44,13 +47,12 @@ from apiserver.schema.definitions import Schema
 from apiserver.storage.compaction import Compactor
 from apiserver.storage.interface import Storage
 from apiserver.watch.cache import WatchCache
+from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
 from kubeloop.apimachinery.clock import Clock
 
 # Who everybody is on a server without authentication: it listens on loopback only, where they own the machine anyway.
 UNSECURED = User("kubernetes-admin", groups=(MASTERS, "system:authenticated"))
-
-ALWAYS_ALLOW, RBAC = "AlwaysAllow", "RBAC"
 
 
 class ApiServer:
@@ -65,7 +67,7 @@ class ApiServer:
         token_sources: Iterable[TokenSource] = (),
         knows_certificates: bool = False,
         allow_anonymous: bool = True,
-        authorization_mode: str = RBAC,
+        authorization_modes: Sequence[str] = (RBAC,),
         insecure_kubectl_user: str = "",
         keyring: Keyring | None = None,
         token_settings: TokenSettings | None = None,
@@ -87,7 +89,8 @@ class ApiServer:
         reader = CacheReader(self.cache)
         catalog = Catalog.of(KINDS)
         rbac = Rbac(reader)
-        authorizer: Authorizer = AlwaysAllow() if authorization_mode == ALWAYS_ALLOW else Masters(rbac)
+        nodes = NodeAuthorizer(Relations(reader, NodePods(self.cache)), NODE_RULES)
+        authorizer = authorizer_of(authorization_modes, nodes, rbac)
         ledger = StorageLedger(storage, self.cache)
         forms = CatalogForms(catalog, schema)
         chain = chain_of(

@@ -18,6 +18,7 @@ from apiserver.admission.plugins.default_classes import DefaultIngressClass, Def
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.limit_ranger import LimitRanger
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.plugins.node_restriction import NodeRestriction
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from apiserver.admission.plugins.pod_security import PodSecurity
 from apiserver.admission.plugins.pod_topology_labels import PodTopologyLabels
@@ -76,6 +77,7 @@ PLUGINS: tuple[Entry, ...] = (
     Entry("NamespaceLifecycle", lambda given: NamespaceLifecycle(given.reader, given.clock)),
     Entry("LimitRanger", lambda given: LimitRanger(given.reader)),
     Entry("ServiceAccount", lambda given: ServiceAccount(given.reader, given.clock, given.rng)),
+    _off("NodeRestriction", lambda given: NodeRestriction(given.reader, given.escalation.authorizer)),
     Entry("TaintNodesByCondition", lambda given: TaintNodesByCondition()),
     _off("ImagePolicyWebhook"),
     Entry("PodSecurity", lambda given: PodSecurity(given.reader)),

@@ -22,6 +22,8 @@ MASTERS = "system:masters"
 # The audiences of this server: what tokens are issued for unless they name others.
 API_AUDIENCES = ("https://kubernetes.default.svc",)
 
+NODE_PREFIX = "system:node:"
+NODES_GROUP = "system:nodes"
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 ALL_SERVICE_ACCOUNTS = "system:serviceaccounts"
 
@@ -46,6 +48,12 @@ def service_account_user(namespace: str, name: str, uid: str = "") -> User:
     """The user a service account is."""
     groups = (ALL_SERVICE_ACCOUNTS, f"{ALL_SERVICE_ACCOUNTS}:{namespace}", ALL_AUTHENTICATED)
     return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", uid, groups)
+
+
+def node_of(user: User) -> str | None:
+    """The name of the node that a user is, perhaps ""; None where it is none."""
+    is_node = user.name.startswith(NODE_PREFIX) and NODES_GROUP in user.groups
+    return user.name.removeprefix(NODE_PREFIX) if is_node else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from apiserver.auth.authentication import MASTERS, User
 from kubeloop.apimachinery.errors import Forbidden
+from kubeloop.apimachinery.field_selectors import parse
+from kubeloop.apimachinery.selectors import SelectorError
 
 Rule = dict[str, Any]  # a PolicyRule: verbs, apiGroups, resources, resourceNames, nonResourceURLs
 
@@ -32,6 +34,14 @@ class Access:
     namespace: str = ""
     name: str = ""
     path: str = ""
+    field_selector: str = ""  # of a list, watch or deletecollection, as it was written
+
+    def selects(self, field: str, value: str) -> bool:
+        """Whether the field selector leaves only objects with this value; one that cannot be read leaves all."""
+        try:
+            return parse(self.field_selector).exact_value(field) == value
+        except SelectorError:
+            return False
 
     @property
     def is_resource(self) -> bool:
@@ -84,6 +94,43 @@ class AlwaysAllow:
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         return Rules(_EVERYTHING)
+
+
+class AlwaysDeny:
+    """--authorization-mode=AlwaysDeny."""
+
+    def authorize(self, access: Access) -> Decision:
+        return Decision(False, "Everything is forbidden.")
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        return Rules()
+
+
+class Union:
+    """Asks several authorizers in turn until one allows."""
+
+    def __init__(self, authorizers: Sequence[Authorizer]) -> None:
+        self._authorizers = tuple(authorizers)
+
+    def authorize(self, access: Access) -> Decision:
+        reasons = []
+        for authorizer in self._authorizers:
+            decision = authorizer.authorize(access)
+            if decision.allowed:
+                return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+        return Decision(False, "\n".join(reasons))
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        """Those of all of them together."""
+        found = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
+        errors = list(dict.fromkeys(one.error for one in found if one.error))
+        return Rules(
+            [rule for one in found for rule in one.rules],
+            any(one.incomplete for one in found),
+            errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
+        )
 
 
 class Masters:

@@ -38,6 +38,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 PASSAGE = "kubeloop.passage"
 
 _NOBODY = User("")
+_SELECTING_VERBS = frozenset({"list", "watch", "deletecollection"})
 _LONG_VERBS = frozenset({"watch", "proxy"})
 _LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
@@ -138,7 +139,8 @@ def access_of(user: User, method: str, path: str, query: Query) -> Access:
         verb, name = _list_verb(query), _selected_name(query)
     if not name and verb == "delete":
         verb = "deletecollection"
-    return Access(user, verb, group, version, resource, subresource, namespace, name)
+    selector = _field_selector(query) if verb in _SELECTING_VERBS else ""
+    return Access(user, verb, group, version, resource, subresource, namespace, name, field_selector=selector)
 
 
 def _is_about_resource(segments: Sequence[str]) -> bool:
@@ -154,9 +156,13 @@ def _list_verb(query: Query) -> str:
     return "watch" if asked and asked[0].lower() not in ("false", "0") else "list"
 
 
+def _field_selector(query: Query) -> str:
+    return (query.get("fieldSelector") or ("",))[0]
+
+
 def _selected_name(query: Query) -> str:
     """A list of one object by field selector counts as access to that object."""
-    selector = (query.get("fieldSelector") or ("",))[0]
+    selector = _field_selector(query)
     if "metadata.name" not in selector:
         return ""
     try:

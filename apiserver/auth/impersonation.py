@@ -17,6 +17,8 @@ from apiserver.auth.authentication import (
     ALL_UNAUTHENTICATED,
     ANONYMOUS,
     MASTERS,
+    NODE_PREFIX,
+    NODES_GROUP,
     SERVICE_ACCOUNT_PREFIX,
     User,
 )
@@ -24,8 +26,6 @@ from apiserver.auth.authorization import Access, Authorizer, forbidden
 from kubeloop.apimachinery.errors import BadRequest, Forbidden
 from kubeloop.apimachinery.validation import dns_label_errors, dns_subdomain_errors
 
-NODE_PREFIX = "system:node:"
-NODES_GROUP = "system:nodes"
 NODE_NAME_KEY = "authentication.kubernetes.io/node-name"
 
 _GROUP = "authentication.k8s.io"

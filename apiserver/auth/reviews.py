@@ -15,6 +15,7 @@ from apiserver.auth.authorization import Access, Authorizer
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.field_selectors import escape
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
@@ -150,7 +151,19 @@ def _access(spec: Mapping[str, Any], user: User) -> Access:
         asked.get("subresource", ""),
         asked.get("namespace", ""),
         asked.get("name", ""),
+        field_selector=_field_selector(asked.get("fieldSelector") or {}),
     )
+
+
+def _field_selector(asked: Mapping[str, Any]) -> str:
+    """The field selector asked about, as a request would write it; requirements of other kinds leave all open."""
+    signs = {"In": "=", "NotIn": "!="}
+    terms = [
+        f"{one.get('key', '')}{signs[one['operator']]}{escape(one['values'][0])}"
+        for one in asked.get("requirements") or ()
+        if one.get("operator") in signs and len(one.get("values") or ()) == 1
+    ]
+    return ",".join(terms) or asked.get("rawSelector", "")
 
 
 def _subject(spec: Mapping[str, Any]) -> User:

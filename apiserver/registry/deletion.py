@@ -41,8 +41,11 @@ class Deleter:
         self.kind, self._machinery = kind, machinery
         self._storage, self._cache = machinery.storage, machinery.cache
 
-    async def delete(self, context: Context, options: DeleteOptions) -> Deleted:
-        """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again."""
+    async def delete(self, context: Context, options: DeleteOptions, *, is_admitted: bool = False) -> Deleted:
+        """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again.
+
+        `is_admitted`: admission let through what this is a part of (an eviction).
+        """
         key = Key(self.kind.storage, context.namespace, context.name)
         is_given = options.propagation_policy is not None or options.orphan_dependents is not None
         context.warnings.add(*self.kind.strategy.deletion_warnings(is_given))
@@ -52,16 +55,17 @@ class Deleter:
             if current is None:
                 raise NotFound.of(self.kind.plural, self.kind.group, context.name)
             try:
-                return await self._delete(current, context, options)
+                return await self._delete(current, context, options, is_admitted)
             except RevisionMismatch as error:
                 if options.resource_version:
                     raise Conflict.of(self.kind.plural, self.kind.group, context.name, STALE) from error
                 await self._cache.fresh()
 
-    async def _delete(self, current: Stored, context: Context, options: DeleteOptions) -> Deleted:
+    async def _delete(self, current: Stored, context: Context, options: DeleteOptions, is_admitted: bool) -> Deleted:
         obj = current.object()
         self.check_preconditions(obj, options)
-        await self._admit(obj, context)
+        if not is_admitted:
+            await self._admit(obj, context)
         waiting = self._waiting(obj, options)
         if waiting is None:
             if _grace_of(obj) != _grace_of(current.object()) and not context.dry_run:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from apiserver.admission.chain import CREATE, Attributes
 from apiserver.registry.context import SERVER, Context, Machinery
 from apiserver.registry.deletion import Deleter
 from apiserver.registry.options import DeleteOptions
@@ -34,10 +35,14 @@ class EvictionStore:
         self._pods, self._budgets, self._deleter, self._machinery = pods, budgets, deleter, machinery
 
     async def create(self, eviction: Object, context: Context) -> None:
+        attributes = self._attributes(eviction, context)
+        await self._machinery.admission.mutate(attributes)
+        eviction = attributes.object or eviction
         if eviction.get("metadata", {}).get("name") != context.name:
             raise BadRequest("name in URL does not match name in Eviction object")
         options = DeleteOptions.parse({}, eviction.get("deleteOptions") or {})
         context = replace(context, dry_run=context.dry_run or options.dry_run)
+        await self._machinery.admission.validate(attributes)
         pod = (await self._pods.get(context)).object()
         if not _may_ignore_budgets(pod):
             budget = self._budget_of(pod)
@@ -46,6 +51,21 @@ class EvictionStore:
             elif budget:
                 await self._charge(budget, context)
         await self._evict(context, options)
+
+    def _attributes(self, eviction: Object, context: Context) -> Attributes:
+        """Admission sees the Eviction; what it does to the pod is the server's own doing."""
+        return Attributes(
+            CREATE,
+            self._pods.kind.resource,
+            context.namespace,
+            context.name,
+            eviction,
+            user=context.user,
+            subresource="eviction",
+            dry_run=context.dry_run,
+            warn=context.warnings.add,
+            annotate=context.annotate,
+        )
 
     def _budget_of(self, pod: Object) -> Object | None:
         budgets = list(self._budgets_of(pod))
@@ -90,7 +110,7 @@ class EvictionStore:
             marked = await self._pods.patch(self._with_condition, marking, ServerRules(), is_tracked=False)
             if options.resource_version:
                 options = replace(options, resource_version=str(marked.revision))
-        await self._deleter.delete(context, options)
+        await self._deleter.delete(context, options, is_admitted=True)
 
     def _check_preconditions(self, context: Context, options: DeleteOptions) -> None:
         """Before the pod is marked, so that a refused eviction leaves it as it was."""

@@ -97,6 +97,13 @@ class Watcher:
             finally:
                 self._waiter = None
         self._is_interrupted = False
+        return self.waiting()
+
+    def waiting(self) -> Sequence[Change]:
+        """Everything that waits, perhaps nothing: for whoever has no time to wait. Raises TooSlow.
+
+        Not for a watcher that still reads from the log.
+        """
         if self._cut_off_at is not None or (self._is_ended and not self._pending):
             raise TooSlow
         batch, self._pending = self._pending, []

@@ -64,6 +64,8 @@ class Secured:
             f"--tls-private-key-file={self.folder / 'apiserver.key'}",
             f"--client-ca-file={self.ca_file}",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
         ]
 
     def kubeconfig(self, component: str) -> Path:

@@ -11,10 +11,10 @@ from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, name_of
 from kubeloop.apimachinery.names import generate_name
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION, projections, secret_names
 
 SERVICE_ACCOUNTS = "serviceaccounts"
 DEFAULT = "default"
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 
 _MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VOLUME_PREFIX = "kube-api-access-"
@@ -139,26 +139,11 @@ def _check_mirror(attributes: Attributes, pod: ReadOnlyObject) -> None:
     spec = pod.get("spec") or {}
     if spec.get("serviceAccountName"):
         raise attributes.forbidden("a mirror pod may not reference service accounts")
-    if any(_secrets_of(spec)) or spec.get("imagePullSecrets"):
+    if any(secret_names(pod)):
         raise attributes.forbidden("a mirror pod may not reference secrets")
-    sources = (source for volume in spec.get("volumes") or () for source in _projections(volume))
+    sources = (source for volume in spec.get("volumes") or () for source in projections(volume))
     if any("serviceAccountToken" in source for source in sources):
         raise attributes.forbidden("a mirror pod may not use ServiceAccountToken volume projections")
-
-
-def _secrets_of(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The secrets that volumes and containers name."""
-    for volume in spec.get("volumes") or ():
-        if "secret" in volume:
-            yield volume["secret"].get("secretName", "")
-        yield from (source["secret"].get("name", "") for source in _projections(volume) if "secret" in source)
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for container in spec.get(field) or ():
-            yield from (name for _, name in _container_secrets(container))
-
-
-def _projections(volume: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from (volume.get("projected") or {}).get("sources") or ()
 
 
 def _container_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ _ADMIN = (
     rule(READ_WRITE, "roles rolebindings", "rbac.authorization.k8s.io"),
 )
 
-_NODE = (
+NODE_RULES = (
     rule("create", "tokenreviews", _AUTHENTICATION),
     rule("create", "subjectaccessreviews localsubjectaccessreviews", _AUTHORIZATION),
     rule(READ, "services"),
@@ -210,7 +210,7 @@ CLUSTER_ROLES: tuple[Object, ...] = (
         rule(READ, "events pods nodes namespaces"),
         rule(READ, "deployments", _EXTENSIONS),
     ),
-    role("system:node", *_NODE),
+    role("system:node", *NODE_RULES),
     role("system:node-problem-detector", rule("get", "nodes"), rule("patch", "nodes/status"), EVENTS),
     role("system:node-bootstrapper", rule(f"create {READ}", "certificatesigningrequests", _CERTIFICATES)),
     role(

@@ -66,19 +66,19 @@ ALICE = User("alice", "u", ("devs", "system:authenticated"))
             "GET",
             "/api/v1/namespaces/ns/services",
             {"fieldSelector": ["metadata.name=one"]},
-            Access(ALICE, "list", "", "v1", "services", namespace="ns", name="one"),
+            Access(ALICE, "list", "", "v1", "services", namespace="ns", name="one", field_selector="metadata.name=one"),
         ),
         (
             "GET",
             "/api/v1/namespaces/ns/services",
             {"fieldSelector": ["metadata.name!=one"]},
-            Access(ALICE, "list", "", "v1", "services", namespace="ns"),
+            Access(ALICE, "list", "", "v1", "services", namespace="ns", field_selector="metadata.name!=one"),
         ),
         (
             "DELETE",
             "/api/v1/namespaces/ns/services",
             {"fieldSelector": ["metadata.name=one"]},
-            Access(ALICE, "deletecollection", "", "v1", "services", namespace="ns"),
+            Access(ALICE, "deletecollection", "", "v1", "services", namespace="ns", field_selector="metadata.name=one"),
         ),
         (
             "GET",

@@ -79,7 +79,7 @@ def test_who_is_turned_away_is_told_when_to_come_again() -> None:
             clock,
             random.Random(1),
             token_sources=[TokenFile.parse("t,alice,u")],
-            authorization_mode="AlwaysAllow",
+            authorization_modes=["AlwaysAllow"],
             limits=InFlightLimits(1, 1),
         )
         async with server.running():
