@@ -19,6 +19,7 @@ from apiserver.handlers.call import Call
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
+from apiserver.handlers.pretty import pretty, wants_pretty
 from apiserver.handlers.request import Target, find_target, parse_query, split_path
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
@@ -90,6 +91,8 @@ class KubernetesApi:
             if response is None:
                 return  # a watch, which answered by itself
             measured.code = response.status
+            if wants_pretty(scope):
+                response = pretty(response)
             await response.send(send, warnings.texts)
 
     async def _answer(
@@ -128,34 +131,35 @@ class KubernetesApi:
             )
             if verb == "watch":
                 measured.is_long = True
-                options = ListOptions.parse(query, watch=True)
+                options = ListOptions.parse(query)
                 await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
                 return None
             return await self._carry_out(verb, call)
 
     def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
         """The target of a path, or the discovery document it asks for."""
+        catalog = self._registry.catalog
         if segments[0] == "api":
             group, rest = "", segments[1:]
         elif len(segments) == 1:
-            return discovery.groups(self._registry.catalog, _accept(headers))
+            return discovery.groups(catalog, _accept(headers), headers.get(b"if-none-match", b""))
         else:
             group, rest = segments[1], segments[2:]
-            if group not in self._registry.catalog.groups():
+            if group not in catalog.groups():
                 return NOT_FOUND_TEXT
         if not rest:
             if not group:
-                return discovery.core(self._registry.catalog, _accept(headers))
-            return discovery.group(self._registry.catalog, group)
+                return discovery.core(catalog, _accept(headers), headers.get(b"if-none-match", b""))
+            return discovery.group(catalog, group, _accept(headers))
         version, rest = rest[0], rest[1:]
         try:
-            if version not in self._registry.catalog.groups().get(group, ()):
+            if version not in catalog.groups().get(group, ()):
                 raise UnknownPath
             if not rest:
-                return discovery.resources(self._registry.catalog, group, version)
-            return find_target(self._registry.catalog, group, version, rest)
+                return discovery.resources(catalog, group, version, _accept(headers))
+            return find_target(catalog, group, version, rest)
         except UnknownPath:
-            if self._registry.catalog.is_custom_group(group):
+            if catalog.is_custom_group(group):
                 return NOT_FOUND_TEXT
             raise
 
@@ -175,7 +179,11 @@ class KubernetesApi:
             pass
         else:
             raise _not_allowed()  # writes on a namespaced collection need their namespace
+        if target.is_watch and verb not in ("get", "list"):
+            raise _not_allowed()
         if target.is_watch or (verb == "list" and parse_bool(query, "watch")):
+            if "watch" not in allowed:
+                raise _not_watched(target)
             return "watch"
         return verb
 
@@ -185,6 +193,14 @@ class KubernetesApi:
         if verb == "list":
             return await list.list_objects(call, ListOptions.parse(call.query))
         return await _HANDLERS[verb](call)
+
+
+def _not_watched(target: Target) -> MethodNotAllowed:
+    """A kind that can be listed only (ComponentStatus)."""
+    kind = target.kind
+    qualified = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+    details = {"group": kind.group, "kind": kind.plural} if kind.group else {"kind": kind.plural}
+    return MethodNotAllowed(f'watch is not supported on resources of kind "{qualified}"', details=details)
 
 
 def _not_allowed() -> MethodNotAllowed:

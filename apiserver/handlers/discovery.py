@@ -1,52 +1,72 @@
-"""Discovery: which groups, versions and resources are served, plain and aggregated."""
+"""Discovery: which groups, versions and resources are served, plain and aggregated.
+
+Who answers in the real server shows in refusals: /apis and /apis/GROUP are the aggregator's, the rest are routes.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any
 
 import orjson
 
-from apiserver.handlers.response import Response, json_response
+from apiserver.handlers.encoding import write
+from apiserver.handlers.negotiation import negotiate_plain
+from apiserver.handlers.response import Response
 from apiserver.registry.catalog import Catalog, Kind, Subresource
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _AGGREGATED_PARAMETERS = {"g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"}
+# Parameters that ask for another form; all others mean nothing here.
+_CONVERSIONS = ("g=", "v=", "as=")
 
 
-def core(catalog: Catalog, accept: str) -> Response:
-    """/api: the versions of the core group."""
+def core(catalog: Catalog, accept: str, known: bytes) -> Response:
+    """/api: the versions of the core group. `known` is the ETag of what the client has (If-None-Match)."""
     if _wants_aggregated(accept):
-        return _aggregated(catalog, [""])
+        return _aggregated(catalog, [""], known)
     address = {"clientCIDR": "0.0.0.0/0", "serverAddress": ""}
-    return json_response(
-        {"kind": "APIVersions", "versions": catalog.groups().get("", []), "serverAddressByClientCIDRs": [address]}
-    )
+    versions = {
+        "kind": "APIVersions",
+        "versions": catalog.groups().get("", []),
+        "serverAddressByClientCIDRs": [address],
+    }
+    return _document(versions, accept, is_route=True)
 
 
-def groups(catalog: Catalog, accept: str) -> Response:
+def groups(catalog: Catalog, accept: str, known: bytes) -> Response:
     """/apis: every other group."""
     named = [group for group in catalog.groups() if group]
     if _wants_aggregated(accept):
-        return _aggregated(catalog, named)
+        return _aggregated(catalog, named, known)
     listed = [_group(group, catalog.groups()[group]) for group in named]
-    return json_response({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})
+    return _document({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}, accept)
 
 
-def group(catalog: Catalog, name: str) -> Response:
+def group(catalog: Catalog, name: str, accept: str) -> Response:
     """/apis/GROUP."""
-    return json_response({"kind": "APIGroup", "apiVersion": "v1", **_group(name, catalog.groups()[name])})
+    return _document({"kind": "APIGroup", "apiVersion": "v1", **_group(name, catalog.groups()[name])}, accept)
 
 
-def resources(catalog: Catalog, group: str, version: str) -> Response:
+def resources(catalog: Catalog, group: str, version: str, accept: str) -> Response:
     """/api/v1 or /apis/GROUP/VERSION: resources and their subresources, by name."""
     kinds = catalog.of_version(group, version)
     listed = [
-        entry for kind in kinds for entry in (_resource(kind), *(_subresource(kind, s) for s in kind.subresources))
+        entry
+        for kind in kinds
+        for entry in (_resource(catalog, kind), *(_subresource(kind, s) for s in kind.subresources))
     ]
     listed.sort(key=lambda entry: entry["name"])
     group_version = f"{group}/{version}" if group else version
     head: dict[str, Any] = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
-    return json_response({**head, "groupVersion": group_version, "resources": listed})
+    document = {**head, "groupVersion": group_version, "resources": listed}
+    return _document(document, accept, is_route=not catalog.is_custom_group(group))
+
+
+def _document(document: dict[str, Any], accept: str, *, is_route: bool = False) -> Response:
+    form = negotiate_plain(accept, is_route)
+    return Response(200, write(document, form), form.media_type)
 
 
 def _group(name: str, versions: list[str]) -> dict[str, Any]:
@@ -54,7 +74,7 @@ def _group(name: str, versions: list[str]) -> dict[str, Any]:
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}
 
 
-def _resource(kind: Kind) -> dict[str, Any]:
+def _resource(catalog: Catalog, kind: Kind) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": kind.plural,
         "singularName": kind.singular,
@@ -66,7 +86,16 @@ def _resource(kind: Kind) -> dict[str, Any]:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
+    if kind.is_stored and "watch" in kind.verbs:  # ComponentStatuses are made up
+        entry["storageVersionHash"] = _storage_version_hash(catalog.stored_version(kind))
     return entry
+
+
+def _storage_version_hash(kind: Kind) -> str:
+    """By which clients see that objects are stored in another version than before."""
+    resource = kind.resource
+    digest = hashlib.sha256(f"{resource.group}/{resource.version}/{resource.kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
 
 
 def _subresource(kind: Kind, subresource: Subresource) -> dict[str, Any]:
@@ -87,7 +116,7 @@ def _wants_aggregated(accept: str) -> bool:
     for clause in accept.split(","):
         media_type, *parameters = [part.strip() for part in clause.split(";")]
         if media_type == "application/json":
-            named = {p for p in parameters if not p.startswith("q=")}
+            named = {p for p in parameters if p.startswith(_CONVERSIONS)}
             if named == _AGGREGATED_PARAMETERS:
                 return True
             if not named:
@@ -95,7 +124,7 @@ def _wants_aggregated(accept: str) -> bool:
     return False
 
 
-def _aggregated(catalog: Catalog, names: list[str]) -> Response:
+def _aggregated(catalog: Catalog, names: list[str], known: bytes) -> Response:
     items = [
         {
             "metadata": {"name": name} if name else {},
@@ -104,7 +133,12 @@ def _aggregated(catalog: Catalog, names: list[str]) -> Response:
         for name in names
     ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
-    return Response(200, orjson.dumps(document), AGGREGATED)
+    body = orjson.dumps(document)
+    etag = b'"%b"' % hashlib.sha512(body).hexdigest().upper().encode()
+    headers = [(b"etag", etag), (b"vary", b"Accept"), (b"cache-control", b"public")]
+    if known == etag:
+        return Response(304, b"", AGGREGATED, headers)
+    return Response(200, body, AGGREGATED, headers)
 
 
 def _version(catalog: Catalog, group: str, version: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import orjson
 import yaml
 
 from apiserver.handlers.negotiation import PARTIAL, PARTIAL_LIST, YAML, Form
+from apiserver.printing.cells import PLAIN_COLUMNS
 from apiserver.printing.table import Convert, partial_metadata, partial_metadata_list, table
 from apiserver.registry.catalog import Kind
 from apiserver.storage.interface import Stored
@@ -53,7 +54,10 @@ def as_table(
 ) -> dict[str, Any]:
     """The Table of printed objects."""
     convert = convert_of(kind)
-    return table(kind.columns, objects, meta, now, include_object=include_object, version=form.version, convert=convert)
+    made = table(kind.columns, objects, meta, now, include_object=include_object, version=form.version, convert=convert)
+    if not objects and kind.columns is PLAIN_COLUMNS:
+        made["rows"] = None  # the real server's printer of kinds without one appends to a nil slice
+    return made
 
 
 def encode_object(
@@ -102,6 +106,10 @@ def encode_list(
 
 def _go_type(kind: Kind) -> str:
     """The internal type of a kind, by which the real server names it: `*core.Secret`."""
+    if kind.is_custom:
+        return "*unstructured.Unstructured"
+    if kind.resource.kind == "Event":
+        return "*core.Event"
     return f"*{kind.group.partition('.')[0] or 'core'}.{kind.resource.kind}"
 
 

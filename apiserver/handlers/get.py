@@ -5,9 +5,9 @@ from __future__ import annotations
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import encode_object, write
 from apiserver.handlers.response import Response
-from apiserver.registry.listing import parse_revision
+from apiserver.registry.listing import revision_complaint
 from apiserver.registry.options import first
-from kubeloop.apimachinery.errors import ApiError, BadRequest
+from kubeloop.apimachinery.errors import ApiError
 
 
 async def get(call: Call) -> Response:
@@ -26,9 +26,6 @@ async def _wait_for_version(call: Call) -> None:
     version = first(call.query, "resourceVersion") if call.query else ""
     if not version or version == "0":
         return
-    try:
-        revision = parse_revision(version)
-    except BadRequest as error:
-        why = error.message.removeprefix("invalid resource version: ")
-        raise ApiError(why, code=500) from error
-    await call.registry.lister.wait_for(revision)
+    if complaint := revision_complaint(version):
+        raise ApiError(complaint, code=500)
+    await call.registry.lister.wait_for(int(version))

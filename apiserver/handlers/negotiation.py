@@ -19,6 +19,10 @@ _REPRESENTATIONS = (
     "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 )
 _STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+STREAMS_ONLY = (
+    "only the following media types are accepted: application/json;stream=watch, "
+    "application/vnd.kubernetes.protobuf;stream=watch"
+)
 _MEDIA_TYPES = (
     "only the following media types are accepted: application/json, application/yaml, "
     "application/vnd.kubernetes.protobuf"
@@ -56,38 +60,58 @@ def negotiate(accept: str, may_stream: bool = False) -> Form:
     clauses = _parse(accept)
     if not clauses:
         return Form()
-    known = False
+    _check_route(clauses, _STREAMS if may_stream else "")
+    return _first_form(clauses)
+
+
+@lru_cache(256)
+def negotiate_custom(accept: str) -> Form:
+    """The same for custom resources, which refuse in other words and understand application/*."""
+    clauses = _parse(accept)
+    return _first_form(clauses) if clauses else Form()
+
+
+@lru_cache(256)
+def negotiate_plain(accept: str, is_route: bool = False) -> Form:
+    """The form of a document that is neither printed as a Table nor has metadata.
+
+    `is_route`: go-restful looks at the media type first, and refuses in its own words.
+    """
+    clauses = _parse(accept)
+    if is_route and clauses:
+        _check_route(clauses, "")
+    return _first_form(clauses, may_transform=False) if clauses else Form()
+
+
+def _check_route(clauses: list[_Clause], more: str) -> None:
+    if not any(clause.media_type in (JSON, YAML, PROTOBUF, "*/*") for clause in clauses):
+        raise NotAcceptable(_REPRESENTATIONS + more, details={})
+
+
+def _first_form(clauses: list[_Clause], *, may_transform: bool = True) -> Form:
     for clause in clauses:
-        if clause.media_type not in (JSON, YAML, PROTOBUF, "*/*"):
-            continue
-        known = True
-        if clause.media_type == PROTOBUF:
-            continue
         form = _form(clause)
-        if form is not None:
+        if form is not None and (may_transform or not form.transform):
             return form
-    if known:
-        raise NotAcceptable(_MEDIA_TYPES)
-    raise NotAcceptable(_REPRESENTATIONS + (_STREAMS if may_stream else ""), details={})
+    raise NotAcceptable(_MEDIA_TYPES)
 
 
 def _form(clause: _Clause) -> Form | None:
+    if clause.media_type not in (JSON, YAML, "*/*", "application/*"):
+        return None
     media_type = YAML if clause.media_type == YAML else JSON
-    transform = clause.parameters.get("as", "")
-    if not transform:
+    parameters = clause.parameters
+    stream = parameters.get("stream", "")
+    if stream and (stream != "watch" or media_type == YAML):
+        return None
+    if parameters.get("sv", "v1") not in ("", "v1"):
+        return None
+    if not parameters.keys() & {"as", "g", "v"}:
         return Form(media_type)
-    version = clause.parameters.get("v", "")
-    if transform in _TRANSFORMS and clause.parameters.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1"):
+    transform, version = parameters.get("as", ""), parameters.get("v", "")
+    if transform in _TRANSFORMS and parameters.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1"):
         return Form(media_type, transform, version)
     return None
-
-
-def negotiate_custom(accept: str) -> Form:
-    """The same for custom resources, which refuse in other words."""
-    try:
-        return negotiate(accept)
-    except NotAcceptable as error:
-        raise NotAcceptable(_MEDIA_TYPES) from error
 
 
 def _parse(accept: str) -> list[_Clause]:
@@ -102,4 +126,10 @@ def _parse(accept: str) -> list[_Clause]:
         except ValueError:
             quality = 1.0
         clauses.append(_Clause(media_type, values, quality))
-    return sorted(clauses, key=lambda clause: -clause.quality)
+    return sorted(clauses, key=_rank)
+
+
+def _rank(clause: _Clause) -> tuple[float, bool, bool]:
+    """The better quality first, and of equals what is named before what is meant by a *."""
+    kind, _, subtype = clause.media_type.partition("/")
+    return -clause.quality, kind == "*", subtype == "*"

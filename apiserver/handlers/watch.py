@@ -14,10 +14,11 @@ import orjson
 
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import as_table, object_of, printed_of
-from apiserver.handlers.negotiation import YAML
+from apiserver.handlers.negotiation import STREAMS_ONLY, YAML
 from apiserver.handlers.response import Receive, Send, warning_header
-from apiserver.printing.table import partial_metadata
+from apiserver.printing.table import check_include_object, partial_metadata
 from apiserver.registry.catalog import Kind
+from apiserver.registry.listing import revision_complaint
 from apiserver.registry.options import ListOptions
 from apiserver.registry.selection import Selection, select
 from apiserver.storage.interface import Change, Compacted, Stored
@@ -25,7 +26,7 @@ from apiserver.watch.broadcast import TooSlow, Watcher
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.events import EventEncoding
 from apiserver.watch.selection import event_type
-from kubeloop.apimachinery.errors import ApiError, Expired, NotAcceptable
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, NotAcceptable, Timeout
 from kubeloop.apimachinery.meta import Object
 
 # Without timeoutSeconds a watch ends after this long, times 1 to 2 by chance (--min-request-timeout).
@@ -33,6 +34,7 @@ MIN_TIMEOUT_SECONDS = 1800
 BOOKMARK_SECONDS = 60.0
 # How many initial objects go out in one send, so that a large collection does not stand in memory twice.
 CHUNK = 500
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 EncodeEvent = Callable[[Change, str], bytes]
 
@@ -41,9 +43,17 @@ async def watch(call: Call, options: ListOptions, encoding: EventEncoding, recei
     """Open the stream and feed it until it ends."""
     kind = call.target.kind
     selection = select(kind, options.label_selector, options.field_selector)
+    name = _watched_name(call, selection)
+    since = _since(options.resource_version)
     stream = _Stream(call, options, selection, encoding, send)
-    name = call.target.name or selection.name
-    watcher, initial = await _open(call, options, name)
+    try:
+        watcher, initial = await _open(call, options, name, since)
+    except (Compacted, Timeout) as error:
+        # Once the request is understood, whatever is wrong is told in the stream.
+        await stream.start()
+        await stream.fail(error)
+        await stream.finish()
+        return
     with watcher:
         await stream.start()
         try:
@@ -56,14 +66,27 @@ async def watch(call: Call, options: ListOptions, encoding: EventEncoding, recei
     await stream.finish()
 
 
-async def _open(call: Call, options: ListOptions, name: str) -> tuple[Watcher, Sequence[Stored] | None]:
-    """The watcher, and the objects that make its initial events (None where it resumes from a version)."""
+def _watched_name(call: Call, selection: Selection) -> str:
+    """The one object that is watched, or "" for all; a path that names one bears no selector of others."""
+    name, selected = call.target.name, selection.fields
+    if name and not selected.is_empty and selected.exact_value("metadata.name") != name:
+        raise BadRequest("fieldSelector metadata.name doesn't match requested name")
+    return name or selection.name
+
+
+def _since(version: str) -> int:
+    if version and (complaint := revision_complaint(version)):
+        raise ApiError(complaint, code=500)
+    return int(version or 0)
+
+
+async def _open(call: Call, options: ListOptions, name: str, since: int) -> tuple[Watcher, Sequence[Stored] | None]:
+    """The watcher, and the objects that make its initial events (None where it resumes from a version).
+
+    Compacted where it resumes from too long ago, Timeout where it is to begin with a state that is yet to come.
+    """
     cache, kind, namespace = call.registry.machinery.cache, call.target.kind, call.target.namespace
-    version, initial_wanted = options.resource_version, options.send_initial_events
-    if version and not (version.isascii() and version.isdigit()):
-        why = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
-        raise ApiError(why, code=500)
-    since = int(version or 0)
+    initial_wanted = options.send_initial_events
     if since and not initial_wanted:
         return cache.watch(kind.storage, namespace, name, since), None
     await cache.fresh()
@@ -94,7 +117,9 @@ class _Stream:
         self, call: Call, options: ListOptions, selection: Selection, encoding: EventEncoding, send: Send
     ) -> None:
         if call.form.media_type == YAML:
-            raise NotAcceptable("only the following media types are accepted: application/json;stream=watch")
+            raise NotAcceptable(STREAMS_ONLY)
+        if call.form.transform == "Table":
+            check_include_object(call.include_object)
         self._call, self._options, self._send = call, options, send
         self._kind = call.target.kind
         self._matches = None if selection.is_everything else selection.matches
@@ -125,7 +150,13 @@ class _Stream:
         except TooSlow:
             return  # it resumes from the last revision it saw
         except Compacted as error:
-            await self._write(_error_event(error))
+            await self.fail(error)
+
+    async def fail(self, error: Compacted | ApiError) -> None:
+        """The ERROR event a watch ends with."""
+        if isinstance(error, Compacted):
+            error = Expired(f"too old resource version: {error.revision} ({error.oldest})")
+        await self._write(orjson.dumps({"type": "ERROR", "object": error.to_status()}) + b"\n")
 
     async def finish(self) -> None:
         if self.is_open:
@@ -185,7 +216,11 @@ class _Stream:
         form = self._call.form
         if form.transform == "Table":
             meta = {"resourceVersion": obj["metadata"]["resourceVersion"]}
-            shown = as_table(self._kind, [obj], meta, form, self._call.now(), self._call.include_object)
+            # The row of the bookmark that ends the initial events always says so.
+            include = self._call.include_object
+            if include == "None" and _ends_initial_events(obj):
+                include = "Metadata"
+            shown = as_table(self._kind, [obj], meta, form, self._call.now(), include)
             if not self._first_table:
                 shown["columnDefinitions"] = None
             self._first_table = False
@@ -195,7 +230,7 @@ class _Stream:
     def _bookmark(self, revision: int, initial_events_end: bool = False) -> bytes:
         metadata: Object = {"resourceVersion": str(revision)}
         if initial_events_end:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+            metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         resource = self._kind.resource
         return self._event(
             "BOOKMARK", {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
@@ -206,6 +241,5 @@ def _as_added(stored: Stored) -> Change:
     return Change(stored.revision, stored.key, stored, None)
 
 
-def _error_event(error: Compacted) -> bytes:
-    status = Expired(f"too old resource version: {error.revision} ({error.oldest})").to_status()
-    return orjson.dumps({"type": "ERROR", "object": status}) + b"\n"
+def _ends_initial_events(obj: Object) -> bool:
+    return _INITIAL_EVENTS_END in (obj["metadata"].get("annotations") or ())

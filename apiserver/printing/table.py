@@ -112,11 +112,12 @@ def partial_metadata_list(
     objects: Iterable[ReadOnlyObject], list_meta: Mapping[str, Any], version: str = "v1"
 ) -> dict[str, Any]:
     """The metadata of every object of a list."""
+    items = [partial_metadata(obj, version) for obj in objects]
     return {
         "kind": "PartialObjectMetadataList",
         "apiVersion": f"{GROUP}/{version}",
         "metadata": dict(list_meta),
-        "items": [partial_metadata(obj, version) for obj in objects],
+        "items": items or None,  # null for none: the real server appends to a nil slice
     }
 
 
@@ -125,7 +126,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     cells = [column.cell for column in columns]
     conditions_of = next((column.row_conditions for column in columns if column.row_conditions), None)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for obj in objects:
         row: dict[str, Any] = {"cells": [cell(obj, now) for cell in cells]}
         if conditions_of is not None and (conditions := conditions_of(obj)):

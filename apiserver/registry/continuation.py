@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import Any
 
 import orjson
 
@@ -21,8 +22,14 @@ _VERSION = "meta.k8s.io/v1"
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def encode_token(revision: int, last: Key) -> str:
-    token = {"v": _VERSION, "rv": revision, "start": f"{last.namespace}/{last.name}\0"}
+# The fields of a token, their types and what Go calls these.
+_FIELDS = (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string"))
+
+
+def encode_token(revision: int, last: Key, namespace: str) -> str:
+    """`namespace` is the one listed, "" for a list of everything."""
+    start = last.name if namespace or not last.namespace else f"{last.namespace}/{last.name}"
+    token = {"v": _VERSION, "rv": revision, "start": f"{start}\0"}
     return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
 
 
@@ -36,18 +43,52 @@ def decode_token(token: str, namespace: str) -> tuple[int, tuple[str, str]]:
         fields = parse(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except JsonSyntaxError as error:
         raise _refused(str(error)) from error
-    fields = fields if isinstance(fields, dict) else {}
-    version, revision, start = fields.get("v", ""), fields.get("rv", 0), fields.get("start", "")
+    version, revision, start = _read(fields)
     if version != _VERSION:
         raise _refused(f"server does not recognize this encoded version {version}")
-    if not isinstance(revision, int) or revision == 0:
+    if revision == 0:
         raise _refused(f"incorrect encoded start resourceVersion (version {_VERSION})")
     if not start:
         raise _refused(f"encoded start key empty (version {_VERSION})")
-    if not isinstance(start, str) or ".." in start.split("/"):
-        raise _refused(str(start))
+    key = start if start.startswith("/") else f"/{start}"
+    if _clean(key) != key:
+        raise _refused(start)
     first, slash, second = start.removesuffix("\0").removeprefix("/").partition("/")
     return revision, (first, second) if slash else (namespace, first)
+
+
+def _read(fields: Any) -> tuple[str, int, str]:
+    """v, rv and start; what is absent is empty, and what is of another type is refused in encoding/json's words."""
+    if fields is None:
+        fields = {}
+    if not isinstance(fields, dict):
+        raise _refused(f"json: cannot unmarshal {_json_type(fields)} into Go value of type storage.continueToken")
+    values: list[Any] = []
+    for name, kind, go_type in _FIELDS:
+        value = fields.get(name)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            found = f"number {value}" if isinstance(value, float) and kind is int else _json_type(value)
+            where = f"Go struct field continueToken.{name} of type {go_type}"
+            raise _refused(f"json: cannot unmarshal {found} into {where}")
+        values.append(kind() if value is None else value)
+    version, revision, start = values
+    return version, revision, start
+
+
+def _json_type(value: Any) -> str:
+    names = ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in names if isinstance(value, kind)), "number")
+
+
+def _clean(path: str) -> str:
+    """As path.Clean of Go: an absolute path without empty, `.` and `..` segments."""
+    segments: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            del segments[-1:]
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/" + "/".join(segments)
 
 
 def _refused(why: str) -> BadRequest:

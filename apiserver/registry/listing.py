@@ -16,6 +16,7 @@ from apiserver.registry.selection import Selection
 from apiserver.storage.interface import Compacted, Key, Storage, Stored
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, Timeout
+from kubeloop.apimachinery.field import go_quote
 
 # How long a list waits for a resourceVersion this server has not seen yet (upstream blockTimeout).
 WAIT_SECONDS = 3.0
@@ -43,12 +44,13 @@ class Lister:
             revision, after = decode_token(options.continue_token, namespace)
             if options.resource_version not in ("", "0"):
                 raise BadRequest("specifying resource version is not allowed when using continue")
+            await self._reach(revision)
         else:
             revision, after = await self._starting_revision(options), None
         items, revision = await self._items_at(kind, namespace, revision, options, after)
         items = _after(items, after) if after else items
         limit = 0 if options.resource_version == "0" and not options.continue_token else options.limit
-        return _page(items, revision, max(limit, 0), selection)
+        return _page(items, revision, max(limit, 0), selection, namespace)
 
     async def _starting_revision(self, options: ListOptions) -> int:
         """The exact revision to show, or LATEST."""
@@ -60,7 +62,13 @@ class Lister:
             return LATEST
         revision = parse_revision(version)
         await self.wait_for(revision)
-        return revision if options.resource_version_match == "Exact" else LATEST
+        # A page of a list at a version was always of exactly that one, long before anybody could ask for it.
+        match = options.resource_version_match or ("Exact" if options.limit > 0 else "")
+        return revision if match == "Exact" else LATEST
+
+    async def _reach(self, revision: int) -> None:
+        """Wait for the revision a token goes on at."""
+        await (self._cache.fresh() if revision == LATEST else self.wait_for(revision))
 
     async def wait_for(self, revision: int) -> None:
         """Wait until `revision` is known here; 504 where it does not come."""
@@ -87,18 +95,18 @@ class Lister:
             return await self._cache.list_at(kind.storage, namespace, revision), revision
         except Compacted as error:
             if not options.continue_token:
-                raise Expired(f"The resourceVersion for the provided list is too old: {revision}") from error
-            raise _expired_token(after) from error
+                raise Expired("The resourceVersion for the provided list is too old.") from error
+            raise _expired_token(after, namespace) from error
 
 
-def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selection) -> Page:
+def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selection, namespace: str) -> Page:
     if not limit:
         return Page(selection.of(items), revision)
     chosen: list[Stored] = []
     for position, stored in enumerate(items):
         if len(chosen) == limit:
             remaining = len(items) - position if selection.is_everything else None
-            return Page(chosen, revision, encode_token(revision, chosen[-1].key), remaining)
+            return Page(chosen, revision, encode_token(revision, chosen[-1].key, namespace), remaining)
         if selection.matches(stored):
             chosen.append(stored)
     return Page(chosen, revision)
@@ -111,19 +119,29 @@ def _after(items: Sequence[Stored], after: tuple[str, str]) -> Sequence[Stored]:
 
 def parse_revision(version: str) -> int:
     """The resourceVersion of a list; the 400 carries Go's words."""
-    if not (version.isascii() and version.isdigit()):
-        why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-        raise BadRequest(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
+    if complaint := revision_complaint(version):
+        raise BadRequest(f"invalid resource version: {complaint}")
     return int(version)
 
 
-def _expired_token(after: tuple[str, str] | None) -> ApiError:
-    namespace, name = after or ("", "")
+def revision_complaint(version: str) -> str:
+    """What is wrong with a resourceVersion, as the real server says it; "" where it is one."""
+    if not (version.isascii() and version.isdigit()):
+        why = "invalid syntax"
+    elif int(version) >= 2**64:
+        why = "value out of range"
+    else:
+        return ""
+    return f"resourceVersion: Invalid value: {go_quote(version)}: strconv.ParseUint: parsing {go_quote(version)}: {why}"
+
+
+def _expired_token(after: tuple[str, str] | None, namespace: str) -> ApiError:
+    last = Key("", *(after or ("", "")))
     error = Expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list "
         "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
         "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
         "modified, or deleted between the time the first chunk was returned and now may show up in the list."
     )
-    error.list_metadata = {"continue": encode_token(LATEST, Key("", namespace, name))}
+    error.list_metadata = {"continue": encode_token(LATEST, last, namespace)}
     return error

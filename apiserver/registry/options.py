@@ -7,9 +7,10 @@ Source of the rules: apimachinery/pkg/apis/meta/v1/validation and internalversio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from apiserver.registry.selectors import parse_selectors
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported, required
 from kubeloop.apimachinery.metadata_validation import field_manager_errors
@@ -170,10 +171,12 @@ class ListOptions:
     timeout_seconds: int | None = None
 
     @classmethod
-    def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
-        if not query and not watch:
+    def parse(cls, query: Query) -> ListOptions:
+        """BadRequest for what cannot be read, then Invalid for what does not go together."""
+        if not query:
             return _DEFAULT_LIST
-        limit, timeout = first(query, "limit"), first(query, "timeoutSeconds")
+        timeout, limit = first(query, "timeoutSeconds"), first(query, "limit")
+        timeout_seconds = parse_int(timeout) if "timeoutSeconds" in query else None
         options = cls(
             label_selector=first(query, "labelSelector"),
             field_selector=first(query, "fieldSelector"),
@@ -181,15 +184,27 @@ class ListOptions:
             resource_version_match=first(query, "resourceVersionMatch"),
             limit=parse_int(limit) if "limit" in query else 0,
             continue_token=first(query, "continue"),
-            watch=watch or parse_bool(query, "watch"),
+            watch=parse_bool(query, "watch"),
             allow_watch_bookmarks=parse_bool(query, "allowWatchBookmarks"),
             send_initial_events=parse_bool(query, "sendInitialEvents") if "sendInitialEvents" in query else None,
-            timeout_seconds=parse_int(timeout) if "timeoutSeconds" in query else None,
+            timeout_seconds=timeout_seconds,
         )
+        parse_selectors(options.label_selector, options.field_selector)
+        options = options._with_defaults()
         errors = options._watch_errors() if options.watch else options._list_errors()
         if errors:
             raise refused("ListOptions", errors)
         return options
+
+    def _with_defaults(self) -> ListOptions:
+        """A watch from nowhere in particular begins with what exists, and says where that ends if bookmarks may come.
+
+        The old form of a path, /watch/, does not count: only the parameter does.
+        """
+        is_open = self.watch and self.send_initial_events is None and not self.resource_version_match
+        if not is_open or self.resource_version not in ("", "0"):
+            return self
+        return replace(self, send_initial_events=True, resource_version_match="NotOlderThan")
 
     def _list_errors(self) -> list[FieldError]:
         errors: list[FieldError] = []
@@ -210,7 +225,7 @@ class ListOptions:
             if match == "Exact" and self.resource_version == "0":
                 errors.append(
                     forbidden(
-                        "resourceVersionMatch", 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+                        "resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
                     )
                 )
         if self.send_initial_events is not None:

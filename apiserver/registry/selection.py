@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from apiserver.registry.catalog import Kind
+from apiserver.registry.selectors import parse_selectors
 from apiserver.storage.interface import Stored
-from kubeloop.apimachinery import field_selectors, selector_text
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.field_selectors import FieldSelector
-from kubeloop.apimachinery.selectors import Selector, SelectorError
-
-# Clients repeat a handful of selectors for ever; parsing one costs more than a watch event.
-_PARSED = 1024
+from kubeloop.apimachinery.selectors import Selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +49,9 @@ def select(kind: Kind, label_selector: str, field_selector: str) -> Selection:
     """The selection two selector texts make; BadRequest where one cannot be read or names an unknown field."""
     if not label_selector and not field_selector:
         return EVERYTHING
-    try:
-        labels = _labels(label_selector)
-    except SelectorError as error:
-        raise BadRequest(str(error)) from error
-    try:
-        fields = _fields(field_selector)
-    except SelectorError as error:
-        raise BadRequest(str(error)) from error
-    supported = kind.strategy.selectable_field_names
-    for name in fields.fields:
-        if name not in ("metadata.name", "metadata.namespace") and name not in supported:
-            raise BadRequest(kind.strategy.unsupported_field(name))
+    labels, fields = parse_selectors(label_selector, field_selector)
+    if not fields.is_empty:
+        fields = _known(kind, fields)
     return Selection(labels, fields, _fields_of(kind) if kind.is_custom and kind.conversion is not None else None)
 
 
@@ -75,14 +62,20 @@ def _fields_of(kind: Kind) -> Callable[[Stored], Mapping[str, str]]:
     return lambda stored: kind.strategy.selectable_fields(conversion.from_stored(stored.object()))
 
 
-@lru_cache(_PARSED)
-def _labels(text: str) -> Selector:
-    return selector_text.parse(text)
+def _known(kind: Kind, fields: FieldSelector) -> FieldSelector:
+    """The selector under the names fields are stored under; BadRequest where it names one the kind does not have.
+
+    A cluster-scoped kind with fields of its own, as every custom one, has no metadata.namespace; others do not mind.
+    """
+    strategy = kind.strategy
+    own, old_names = strategy.selectable_field_names, strategy.old_field_names
+    has_namespace = kind.resource.namespaced or not (own or kind.is_custom)
+    for name in fields.fields:
+        if name == "metadata.name" or (name == "metadata.namespace" and has_namespace):
+            continue
+        if name not in own and name not in old_names:
+            raise BadRequest(strategy.unsupported_field(name))
+    return fields.renamed(old_names) if old_names else fields
 
 
-@lru_cache(_PARSED)
-def _fields(text: str) -> FieldSelector:
-    return field_selectors.parse(text)
-
-
-EVERYTHING = Selection(_labels(""), _fields(""))
+EVERYTHING = Selection(*parse_selectors("", ""))

@@ -136,6 +136,11 @@ class Strategy:
         """The names `selectable_fields` may return: others are refused with 400."""
         return frozenset()
 
+    @property
+    def old_field_names(self) -> Mapping[str, str]:
+        """Names that clients of long ago give selectable fields, and today's: {"spec.host": "spec.nodeName"}."""
+        return {}
+
     def unsupported_field(self, name: str) -> str:
         """How a selector of another field is refused; kinds with own fields say it shorter, as upstream's do."""
         if self.selectable_field_names:

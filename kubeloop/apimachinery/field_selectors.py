@@ -59,6 +59,10 @@ class FieldSelector:
         """The one value that field `name` must have, or None where the selector leaves it open."""
         return next((term.value for term in self.terms if term.field == name and not term.negated), None)
 
+    def renamed(self, names: Mapping[str, str]) -> FieldSelector:
+        """This selector with some fields called otherwise."""
+        return FieldSelector(Term(names.get(t.field, t.field), t.value, t.negated) for t in self.terms)
+
     def __str__(self) -> str:
         return ",".join(map(str, self.terms))
 

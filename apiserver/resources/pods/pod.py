@@ -35,6 +35,7 @@ SELECTABLE = frozenset(
         "status.nominatedNodeName",
     }
 )
+OLD_FIELD_NAMES = {"spec.host": "spec.nodeName"}
 GATED_CONDITION: Mapping[str, Any] = {
     "type": "PodScheduled",
     "status": "False",
@@ -132,6 +133,10 @@ class PodStrategy(SpecKind):
     @property
     def selectable_field_names(self) -> frozenset[str]:
         return SELECTABLE
+
+    @property
+    def old_field_names(self) -> Mapping[str, str]:
+        return OLD_FIELD_NAMES
 
 
 def check_pod(pod: Object, errors: Errors) -> None:

@@ -1,0 +1,76 @@
+"""Discovery: forms, caching and hashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.testkit.asking import Answer, Asking, on_a_server
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def get(path: str, **headers: str) -> Answer:
+    async def scenario(ask: Asking) -> Answer:
+        return await ask(f"GET {path}", **headers)
+
+    return on_a_server(scenario)
+
+
+def test_who_has_the_document_is_told_so() -> None:
+    """304 for the ETag of what would be sent, and only for that."""
+
+    async def scenario(ask: Asking) -> list[Answer]:
+        first = await ask("GET /apis", accept=AGGREGATED)
+        again = await ask("GET /apis", accept=AGGREGATED, if_none_match=first.headers["etag"])
+        other = await ask("GET /api", accept=AGGREGATED, if_none_match=first.headers["etag"])
+        return [first, again, other]
+
+    first, again, other = on_a_server(scenario)
+    assert [200, 304, 200] == [first.status, again.status, other.status]
+    assert b"" == again.body
+    assert ("Accept", "public") == (first.headers["vary"], first.headers["cache-control"])
+
+
+def test_what_a_client_may_add_to_the_aggregated_form() -> None:
+    """Parameters that ask for no conversion mean nothing."""
+    for more in (";profile=nopeer", ";q=0.5"):
+        assert "APIGroupDiscoveryList" == get("/apis", accept=AGGREGATED + more).json["kind"]
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "message"),
+    [
+        ("/api", "text/html", "406: Not Acceptable\n\nAvailable representations: "),
+        ("/apis", "text/html", "only the following media types are accepted: "),
+        ("/apis/apps", "text/html", "only the following media types are accepted: "),
+        ("/apis/apps/v1", "text/html", "406: Not Acceptable\n\nAvailable representations: "),
+        ("/apis", AGGREGATED.replace("v=v2", "v=v2beta1"), "only the following media types are accepted: "),
+    ],
+)
+def test_forms_nobody_writes_are_refused(path: str, accept: str, message: str) -> None:
+    """The aggregator and the routes behind it say so differently."""
+    answer = get(path, accept=accept)
+
+    assert (406, True) == (answer.status, answer.json["message"].startswith(message))
+
+
+def test_documents_are_written_in_yaml() -> None:
+    """Where that is what the client accepts."""
+    answer = get("/apis/apps", accept="application/yaml")
+
+    assert "application/yaml" == answer.headers["content-type"]
+    assert answer.body.startswith(b"apiVersion: v1\nkind: APIGroup\n")
+
+
+def test_what_is_stored_shows_the_hash_of_its_version() -> None:
+    """The real server's own, the same for all versions of a kind; what is only answered has none."""
+
+    def hashes(path: str) -> dict[str, Any]:
+        return {entry["name"]: entry.get("storageVersionHash") for entry in get(path).json["resources"]}
+
+    core = hashes("/api/v1")
+    assert "xPOwRZ+Yhw8=" == core["pods"]
+    assert core["events"] == hashes("/apis/events.k8s.io/v1")["events"] == "r2yiGXH7wu8="
+    assert [None] * 3 == [core["bindings"], core["componentstatuses"], core["pods/status"]]
