@@ -24,7 +24,7 @@ from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
 from kubeloop.apimachinery.field import FieldError, invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
-from kubeloop.apimachinery.metadata_validation import create_errors, kube_finalizer_errors, update_errors
+from kubeloop.apimachinery.metadata_validation import NameErrors, create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
 from kubeloop.apimachinery.times import format_time
 
@@ -114,7 +114,7 @@ class ResourceStore:
         return generated
 
     def _create_errors(self, obj: Object) -> list[FieldError]:
-        errors = self._object_errors(obj)
+        errors = self._object_errors(obj, self.strategy.name_rules(obj))
         errors += self._finalizer_domain_errors(obj)
         errors += self.strategy.validate(obj)
         return errors
@@ -300,7 +300,7 @@ class ResourceStore:
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
-        as_object, as_change = self._object_errors(new), update_errors(new, old)
+        as_object, as_change = self._object_errors(new, self.strategy.validate_name), update_errors(new, old)
         own = self._finalizer_domain_errors(new)
         errors = as_object + as_change
         if self.strategy.rechecks_change or subresource:
@@ -316,8 +316,8 @@ class ResourceStore:
             return []
         return kube_finalizer_errors(finalizers, "metadata.finalizers")
 
-    def _object_errors(self, obj: Object) -> list[FieldError]:
-        return create_errors(obj, namespaced=self._resource.namespaced, name_errors=self.strategy.validate_name)
+    def _object_errors(self, obj: Object, name_errors: NameErrors) -> list[FieldError]:
+        return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors)
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
         is_gone = self.strategy.is_gone_after(new, old)  # its last finalizer went: the answer keeps the old version

@@ -127,6 +127,10 @@ class Strategy:
 
         return dns_subdomain_errors(name, is_prefix)
 
+    def name_rules(self, obj: Object) -> Callable[[str, bool], Sequence[str]]:
+        """What `validate_name` is for this object: kinds whose names follow from their fields have their own."""
+        return self.validate_name
+
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         """Field selector values beyond metadata.name and metadata.namespace: {"spec.nodeName": "node-1"}."""
         return {}

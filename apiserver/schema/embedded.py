@@ -10,7 +10,15 @@ from typing import Any
 
 from apiserver.schema.codec import Codec
 from apiserver.schema.explanation import DecodeError
-from apiserver.schema.json_schema import EMBEDDED, Schema, additional_of, all_within, items_of, properties_of
+from apiserver.schema.json_schema import (
+    EMBEDDED,
+    Schema,
+    additional_of,
+    all_within,
+    items_of,
+    properties_of,
+    with_sorted_keys,
+)
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.field import FieldError, go_value
 from kubeloop.apimachinery.metadata_validation import object_meta_errors
@@ -25,21 +33,24 @@ def coerce_embedded(value: Any, schema: Schema, metadata: Codec, unknown: list[s
     for part, at in _embedded(value, schema, path):
         for name in ("apiVersion", "kind"):
             if name in part and not isinstance(part[name], str):
-                raise DecodeError(f"{field.child(at, name)}: Invalid value: {go_value(part[name])}: must be a string")
+                shown = go_value(with_sorted_keys(part[name]))
+                raise DecodeError(f"{field.child(at, name)}: Invalid value: {shown}: must be a string")
         if "metadata" not in part:
             continue
         try:
             decoded = metadata.decode(part["metadata"])
         except DecodeError as error:
             below = field.child(at, "metadata")
-            raise DecodeError(f"{below}: Invalid value: {go_value(part['metadata'])}: {error}") from error
+            raise DecodeError(
+                f"{below}: Invalid value: {go_value(with_sorted_keys(part['metadata']))}: {error}"
+            ) from error
         unknown += [f"{field.child(at, 'metadata')}.{name}" for name in decoded.unknown]
         part["metadata"] = {k: v for k, v in decoded.object.items() if not (k == "creationTimestamp" and v is None)}
 
 
-def embedded_errors(value: Any, schema: Schema) -> Iterator[FieldError]:
+def embedded_errors(value: Any, schema: Schema, at: str = "") -> Iterator[FieldError]:
     """What is wrong with embedded objects; those that lack a metadata are fine."""
-    for part, path in _embedded(value, schema, ""):
+    for part, path in _embedded(value, schema, at):
         for name in ("apiVersion", "kind"):
             if name not in part:
                 yield field.required(field.child(path, name))
@@ -75,7 +86,7 @@ def _embedded(value: Any, schema: Schema, path: str) -> Iterator[tuple[dict[str,
 
 def _api_version_errors(value: Any, path: str) -> Iterator[FieldError]:
     if not isinstance(value, str):
-        yield field.invalid(path, value, "must be a string")
+        yield field.invalid(path, with_sorted_keys(value), "must be a string")
     elif not value:
         yield field.invalid(path, value, "must not be empty")
     elif value.count("/") > 1:
@@ -84,7 +95,7 @@ def _api_version_errors(value: Any, path: str) -> Iterator[FieldError]:
 
 def _kind_errors(value: Any, path: str) -> Iterator[FieldError]:
     if not isinstance(value, str):
-        yield field.invalid(path, value, "must be a string")
+        yield field.invalid(path, with_sorted_keys(value), "must be a string")
     elif not value:
         yield field.invalid(path, value, "must not be empty")
     elif reasons := validation.dns1035_label_errors(value.lower()):

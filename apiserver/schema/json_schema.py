@@ -14,7 +14,7 @@ LIST_TYPE = "x-kubernetes-list-type"
 LIST_KEYS = "x-kubernetes-list-map-keys"
 MAP_TYPE = "x-kubernetes-map-type"
 RULES = "x-kubernetes-validations"
-JUNCTORS = ("allOf", "anyOf", "oneOf")
+JUNCTORS = ("allOf", "oneOf", "anyOf")
 META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 
 
@@ -37,12 +37,19 @@ def additional_of(schema: Schema) -> Schema | None:
 def all_within(schema: Schema) -> Iterator[Schema]:
     """The schema and every one inside it."""
     yield schema
-    inner = [items_of(schema), additional_of(schema), schema.get("not"), *properties_of(schema).values()]
-    for name in JUNCTORS:
+    inner = [items_of(schema)]
+    for name in ("allOf", "anyOf", "oneOf"):
         inner += schema.get(name) or ()
-    for part in inner:
+    for part in (*inner, schema.get("not"), *properties_of(schema).values(), additional_of(schema)):
         if part is not None:
             yield from all_within(part)
+
+
+def with_sorted_keys(value: Any) -> Any:
+    """JSON as Go writes its maps: sorted by key."""
+    if isinstance(value, Mapping):
+        return {name: with_sorted_keys(part) for name, part in sorted(value.items())}
+    return [with_sorted_keys(part) for part in value] if isinstance(value, list) else value
 
 
 def has_value(schema: Schema, name: str) -> bool:

@@ -15,6 +15,7 @@ from apiserver.schema.json_schema import (
     all_within,
     items_of,
     properties_of,
+    with_sorted_keys,
 )
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError
@@ -54,14 +55,14 @@ def _repetitions(values: Sequence[Any], path: str) -> Iterator[FieldError]:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
-            yield field.duplicate(field.index(path, i), value)
+            yield field.duplicate(field.index(path, i), with_sorted_keys(value))
 
 
 def _repeated_keys(value: Sequence[Any], schema: Schema, path: str) -> Iterator[FieldError]:
     for i, element in enumerate(value):
         if element is not None and not isinstance(element, dict):
             why = "must be an object for an array of list-type map"
-            yield field.invalid(field.index(path, i), element, why)
+            yield field.invalid(field.index(path, i), with_sorted_keys(element), why)
             return
     names = schema.get(LIST_KEYS) or ()
     yield from _repetitions([{k: e[k] for k in names if k in e} for e in ((e or {}) for e in value)], path)

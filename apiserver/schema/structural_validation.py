@@ -2,71 +2,99 @@
 
 Custom resources are checked with it on every write, and so are the defaults a CustomResourceDefinition brings. On an
 update what did not change is let be, however wrong (ratcheting): schemas may become stricter. Rules in CEL are not
-looked at here.
+looked at here. Facts: kube-openapi/pkg/validation/validate and apiextensions-apiserver/pkg/apiserver/validation.
+
+Every check answers how much of the schema it applied to the value, as upstream counts it: where no part of an anyOf
+or oneOf fits, the part that applied most says what is wrong.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.schema.formats import is_of_format
-from apiserver.schema.json_schema import INT_OR_STRING, Schema, additional_of, items_of, properties_of
-from apiserver.schema.old_values import UNKNOWN, old_elements, old_field
+from apiserver.schema.formats import effective_format, is_of_format
+from apiserver.schema.json_schema import (
+    INT_OR_STRING,
+    Schema,
+    additional_of,
+    items_of,
+    properties_of,
+    with_sorted_keys,
+)
+from apiserver.schema.number_validation import check_number, is_whole
+from apiserver.schema.old_values import UNKNOWN, old_elements, old_field, unchanged
 from kubeloop.apimachinery import field, go_regexp
-from kubeloop.apimachinery.field import FieldError, go_float
+from kubeloop.apimachinery.field import FieldError
 
 _TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+_GO_FORMATS = {"integer": "int64", "number": "float64"}
+_TYPE_META = ("kind", "apiVersion")
+
+Errors = list[FieldError]
 
 
-def check_value(value: Any, schema: Schema, path: str, errors: list[FieldError], old: Any = UNKNOWN) -> None:
+def check_value(value: Any, schema: Schema, path: str, errors: Errors, old: Any = UNKNOWN) -> None:
     """`path` is where the value stands; messages name it relative to that, so it is empty in them at the top.
 
     `old` is what stood there before, for an update.
     """
-    errors.extend(_errors(value, schema, path, "", old))
+    found: Errors = []
+    _check(value, schema, path, "", old, found)
+    # The same is said once, whichever parts of the schema say it.
+    errors.extend({str(error): error for error in found}.values())
 
 
 def type_name(value: Any) -> str:
     return _TYPES.get(type(value), "object")
 
 
-def _errors(value: Any, schema: Schema, base: str, name: str, old: Any) -> Sequence[FieldError]:
+def _check(value: Any, schema: Schema, base: str, name: str, old: Any, errors: Errors) -> int:
     """All errors of a value and what is in it; none where it is what it was."""
-    found = list(_found(value, schema, base, name, old))
-    return () if found and old is not UNKNOWN and same_value(old, value) else found
+    before = len(errors)
+    matches = _check_all(value, schema, base, name, old, errors)
+    if len(errors) > before and old is not UNKNOWN and unchanged(old, value, schema):
+        del errors[before:]
+    return matches
 
 
-def same_value(left: Any, right: Any) -> bool:
-    """Equal as JSON: true is not 1."""
-    return left == right and (
-        not isinstance(left, bool | int | float) or isinstance(left, bool) is isinstance(right, bool)
-    )
-
-
-def _found(value: Any, schema: Schema, base: str, name: str, old: Any) -> Iterator[FieldError]:
-    at = f"{base}.{name}" if base and name else base or name or "<nil>"
-    found, wanted = type_name(value), _wanted_types(schema)
+def _check_all(value: Any, schema: Schema, base: str, name: str, old: Any, errors: Errors) -> int:
+    at = path_of(base, name)
     if value is None:
-        if wanted and not schema.get("nullable"):
-            yield _type_error(at, name, wanted, "null")
-        return
-    if not _fits(value, found, wanted):
-        yield _type_error(at, name, wanted, found)
-    yield from _junctor_errors(value, schema, base, name, old)
-    if isinstance(value, str):
-        yield from _text_errors(value, schema, at, name)
+        return _check_null(schema, at, name, errors)
+    found = type_name(value)
+    matches = 4 + _check_type(value, found, schema, at, name, errors)
+    matches += _check_junctors(value, schema, base, name, old, errors)
+    if found == "string":
+        matches += _check_text(value, schema, at, name, errors)
     elif found in ("integer", "number"):
-        yield from _number_errors(value, schema, base, at, name)
-    elif isinstance(value, list):
-        yield from _list_errors(value, schema, base, at, name, old)
-    enum = schema.get("enum") or ()
-    if enum and not any(type_name(allowed) == found and allowed == value for allowed in enum):
-        listed = [allowed if isinstance(allowed, str) else field.go_value(allowed) for allowed in enum]
-        yield field.not_supported(at, value, listed)
-    if isinstance(value, dict):
-        yield from _object_errors(value, schema, base, at, name, old)
+        check_number(value, _only_type(schema), schema, base, at, name, errors)
+        matches += 2
+    elif found == "array":
+        matches += 2 + _check_list(value, schema, base, at, name, old, errors)
+    _check_enum(value, schema, at, errors)
+    if found == "object":
+        matches += 1 + _check_object(value, schema, base, at, name, old, errors)
+    return matches
+
+
+def path_of(base: str, name: str) -> str:
+    """Where a field error stands; "<nil>" is Go's word for nowhere."""
+    name = name.removeprefix(".")
+    return f"{base}.{name}" if base and name else base or name or "<nil>"
+
+
+def _check_null(schema: Schema, at: str, name: str, errors: Errors) -> int:
+    wanted = _wanted_types(schema)
+    is_refused = bool(wanted) and not schema.get("nullable")
+    if is_refused:
+        errors.append(_type_error(at, name, ",".join(wanted), "null"))
+    if enum := schema.get("enum"):
+        errors.append(field.not_supported(at, None, _listed(enum)))
+    return 0 if is_refused else 1
+
+
+# -- types and texts ----------------------------------------------------------------------------------------------
 
 
 def _wanted_types(schema: Schema) -> tuple[str, ...]:
@@ -75,128 +103,176 @@ def _wanted_types(schema: Schema) -> tuple[str, ...]:
     return (schema["type"],) if schema.get("type") else ()
 
 
-def _fits(value: Any, found: str, wanted: Sequence[str]) -> bool:
-    if not wanted or found in wanted:
-        return True
-    if found == "integer" and "number" in wanted:
-        return True
-    return found == "number" and "integer" in wanted and float(value).is_integer()
+def _only_type(schema: Schema) -> str:
+    return "" if schema.get(INT_OR_STRING) else schema.get("type", "")
 
 
-def _type_error(at: str, name: str, wanted: Sequence[str], found: str) -> FieldError:
-    return field.type_invalid(at, found, f'{name} in body must be of type {",".join(wanted)}: "{found}"')
+def _check_type(value: Any, found: str, schema: Schema, at: str, name: str, errors: Errors) -> int:
+    wanted, form = _wanted_types(schema), effective_format(schema)
+    if not wanted and not form:
+        return 0
+    fits = (
+        found in wanted
+        or (found == "integer" and "number" in wanted)
+        or (found == "number" and "integer" in wanted and is_whole(value))
+    )
+    if form and found not in ("string", "array"):
+        if not fits and form != _GO_FORMATS.get(found):
+            errors.append(_type_error(at, name, form, _GO_FORMATS.get(found, "")))
+            return 1
+    elif form and not {"number", "integer"} & {*wanted}:
+        return 2
+    if not fits:
+        errors.append(_type_error(at, name, ",".join(wanted), found))
+    return 1 + fits
 
 
-def _text_errors(value: str, schema: Schema, at: str, name: str) -> Iterator[FieldError]:
+def _type_error(at: str, name: str, wanted: str, found: str) -> FieldError:
+    return field.type_invalid(at, found, f"{name} in body must be of type {wanted}: {field.go_quote(found)}")
+
+
+def _check_text(value: str, schema: Schema, at: str, name: str, errors: Errors) -> int:
+    """Of length and pattern only the first that does not fit is told."""
     length = len(value)
     if (most := schema.get("maxLength")) is not None and length > most:
-        yield field.too_long(at, most)
-    if (least := schema.get("minLength")) is not None and length < least:
-        yield field.invalid(at, value, f"{name} in body should be at least {least} chars long")
-    if (pattern := schema.get("pattern")) and not go_regexp.compile_pattern(pattern).matches(value):
-        yield field.invalid(at, value, f"{name} in body should match '{pattern}'")
-    if (wanted := schema.get("format")) and not is_of_format(value, wanted):
-        yield field.type_invalid(at, value, f"{name} in body must be of type {wanted}: {field.go_quote(value)}")
+        errors.append(field.too_long(at, most))
+    elif (least := schema.get("minLength")) is not None and length < least:
+        errors.append(field.invalid(at, value, f"{name} in body should be at least {least} chars long"))
+    elif (pattern := schema.get("pattern")) and not go_regexp.compile_pattern(pattern).matches(value):
+        errors.append(field.invalid(at, value, f"{name} in body should match '{pattern}'"))
+    form = effective_format(schema)
+    if not form:
+        return 1
+    if not is_of_format(value, form):
+        errors.append(field.type_invalid(at, value, f"{name} in body must be of type {form}: {field.go_quote(value)}"))
+    return 2
 
 
-def _number_errors(value: float, schema: Schema, base: str, at: str, name: str) -> Iterator[FieldError]:
-    if schema.get("type") == "integer" and not float(value).is_integer():
-        form = schema.get("format") or "default"
-        message = f"Checked value must be of type integer ({form} format) in {name}"
-        yield field.invalid(base or "<nil>", "", message)
-    if (factor := schema.get("multipleOf")) is not None:
-        yield from _multiple_errors(value, factor, at, name)
-    for bound, exclusive, words, beyond in (
-        ("maximum", "exclusiveMaximum", "less than", 1),
-        ("minimum", "exclusiveMinimum", "greater than", -1),
-    ):
-        limit = schema.get(bound)
-        if limit is None:
-            continue
-        is_strict = bool(schema.get(exclusive))
-        if (value - limit) * beyond > 0 or (is_strict and value == limit):
-            rule = f"{words} {_number(limit)}" if is_strict else f"{words} or equal to {_number(limit)}"
-            yield field.invalid(at, value, f"{name} in body should be {rule}")
+def _check_enum(value: Any, schema: Schema, at: str, errors: Errors) -> None:
+    enum = schema.get("enum")
+    if enum and not any(_is_enum_value(value, allowed) for allowed in enum):
+        errors.append(field.not_supported(at, with_sorted_keys(value), _listed(enum)))
 
 
-def _multiple_errors(value: float, factor: float, at: str, name: str) -> Iterator[FieldError]:
-    """Whole numbers are divided by the whole part of the factor, of which there may be none."""
-    if isinstance(value, int) and int(factor) <= 0:
-        yield field.invalid(at, int(factor), f"factor MultipleOf declared for {name} must be positive: {int(factor)}")
-    elif isinstance(value, int):
-        if value % int(factor):
-            yield field.invalid(at, value, f"{name} in body should be a multiple of {int(factor)}")
-    elif not math.isclose(value / factor, round(value / factor), rel_tol=1e-9, abs_tol=1e-9):
-        yield field.invalid(at, value, f"{name} in body should be a multiple of {_number(factor)}")
+def _is_enum_value(value: Any, allowed: Any) -> bool:
+    """Go converts a number to the type of the allowed one before it compares: 1.5 becomes 1."""
+    found, wanted = type_name(value), type_name(allowed)
+    if found == "number" and wanted == "integer":
+        return int(value) == int(allowed)
+    return bool(value == allowed) and (found == wanted or (found, wanted) == ("integer", "number"))
 
 
-def _number(value: float) -> str:
-    return go_float(value) if isinstance(value, float) else str(value)
+def _listed(enum: Sequence[Any]) -> list[str]:
+    return [allowed if isinstance(allowed, str) else field.go_value(with_sorted_keys(allowed)) for allowed in enum]
 
 
-def _list_errors(value: Sequence[Any], schema: Schema, base: str, at: str, name: str, old: Any) -> Iterator[FieldError]:
+# -- lists and objects --------------------------------------------------------------------------------------------
+
+
+def _check_list(value: Sequence[Any], schema: Schema, base: str, at: str, name: str, old: Any, errors: Errors) -> int:
+    matches = 0
     if (items := items_of(schema)) is not None:
         for i, (element, before) in enumerate(zip(value, old_elements(old, value, schema), strict=True)):
-            yield from _errors(element, items, base, f"{name}[{i}]", before)
+            matches += _check(element, items, base, f"{name}[{i}]", before, errors)
     if (least := schema.get("minItems")) is not None and len(value) < least:
-        yield field.invalid(at, len(value), f"{name} in body should have at least {least} items")
+        errors.append(field.invalid(at, len(value), f"{name} in body should have at least {least} items"))
     if (most := schema.get("maxItems")) is not None and len(value) > most:
-        yield field.too_many(at, len(value), most)
+        errors.append(field.too_many(at, len(value), most))
+    return matches
 
 
-def _object_errors(
-    value: Mapping[str, Any], schema: Schema, base: str, at: str, name: str, old: Any
-) -> Iterator[FieldError]:
+def _check_object(
+    value: Mapping[str, Any], schema: Schema, base: str, at: str, name: str, old: Any, errors: Errors
+) -> int:
+    matches = 0
     if (least := schema.get("minProperties")) is not None and len(value) < least:
-        yield field.invalid(at, len(value), f"{name} in body should have at least {least} properties")
-        return
+        errors.append(field.invalid(at, len(value), f"{name} in body should have at least {least} properties"))
     if (most := schema.get("maxProperties")) is not None and len(value) > most:
-        yield field.too_many(at, len(value), most)
-        return
-    properties, additional = properties_of(schema), additional_of(schema)
+        errors.append(field.too_many(at, len(value), most))
+    properties = properties_of(schema)
+    if "additionalProperties" in schema:
+        matches += _check_further(value, schema, base, at, name, old, errors)
+    for key, known in properties.items():
+        if key in value:
+            below = f"{name}.{key}" if name else key
+            before = UNKNOWN if not name and key in _TYPE_META else old_field(old, key)
+            matches += _check(value[key], known, base, below, before, errors)
+    for key in schema.get("required") or ():
+        if key not in value:
+            errors.append(field.required(path_of(base, f"{name}.{key}")))
+    return matches
+
+
+def _check_further(
+    value: Mapping[str, Any], schema: Schema, base: str, at: str, name: str, old: Any, errors: Errors
+) -> int:
+    """Keys that are no properties."""
+    matches, properties, additional = 0, properties_of(schema), additional_of(schema)
     for key, part in value.items():
         if key in properties:
             continue
-        if schema.get("additionalProperties") is False:
-            yield field.invalid(f"{at}.{key}", "", f"{name}.{key} in body is a forbidden property")
+        if schema["additionalProperties"] is False:
+            errors.append(field.invalid(at, key, f"{name}.{key} in body is a forbidden property"))
         elif additional is not None:
-            yield from _errors(part, additional, base, _below(name, key), old_field(old, key))
-    for key, property_schema in properties.items():
-        if key in value:
-            yield from _errors(value[key], property_schema, base, _below(name, key), old_field(old, key))
-    for key in schema.get("required") or ():
-        if key not in value:
-            yield field.required(f"{base}.{_below(name, key)}" if base else _below(name, key))
+            matches += _check(part, additional, base, f"{name}.{key}", old_field(old, key), errors)
+    return matches
 
 
-def _below(name: str, key: str) -> str:
-    return f"{name}.{key}" if name else key
+# -- allOf, anyOf, oneOf, not -------------------------------------------------------------------------------------
 
 
-def _junctor_errors(value: Any, schema: Schema, base: str, name: str, old: Any) -> Iterator[FieldError]:
-    def refusal(text: str) -> FieldError:
-        return field.invalid(base or "<nil>", "", f"{field.go_quote(name)} {text}")
-
-    def found(part: Schema) -> Sequence[FieldError]:
-        return list(_found(value, part, base, name, old))
-
+def _check_junctors(value: Any, schema: Schema, base: str, name: str, old: Any, errors: Errors) -> int:
+    matches = 0
     if any_of := schema.get("anyOf"):
-        results = [found(part) for part in any_of]
-        if all(results):
-            yield refusal("must validate at least one schema (anyOf)")
-            yield from min(results, key=len)
+        matches += _check_any_of(value, any_of, base, name, old, errors)
     if one_of := schema.get("oneOf"):
-        fitting = sum(not found(part) for part in one_of)
-        if fitting != 1:
-            count = "Found none valid" if not fitting else f"Found {fitting} valid alternatives"
-            yield refusal(f"must validate one and only one schema (oneOf). {count}")
-            if not fitting:
-                yield from min((found(part) for part in one_of), key=len)
+        matches += _check_one_of(value, one_of, base, name, old, errors)
     if all_of := schema.get("allOf"):
-        results = [found(part) for part in all_of]
-        for result in results:
-            yield from result
-        if any(results):
-            yield refusal(f"must validate all the schemas (allOf){'. None validated' if all(results) else ''}")
-    if (negated := schema.get("not")) is not None and not found(negated):
-        yield refusal("must not validate the schema (not)")
+        fitting = 0
+        for part in all_of:
+            before = len(errors)
+            matches += _check_all(value, part, base, name, old, errors)
+            fitting += len(errors) == before
+        if fitting < len(all_of):
+            none = "" if fitting else ". None validated"
+            errors.append(_refusal(base, name, f"must validate all the schemas (allOf){none}"))
+    if (negated := schema.get("not")) is not None and not _result(value, negated, base, name, old)[1]:
+        errors.append(_refusal(base, name, "must not validate the schema (not)"))
+    return matches
+
+
+def _check_any_of(value: Any, parts: Sequence[Schema], base: str, name: str, old: Any, errors: Errors) -> int:
+    best: tuple[int, Errors] | None = None
+    for part in parts:
+        result = _result(value, part, base, name, old)
+        if not result[1]:
+            return result[0]
+        if best is None or result[0] > best[0]:
+            best = result
+    assert best is not None, "there is a part"
+    errors.append(_refusal(base, name, "must validate at least one schema (anyOf)"))
+    errors.extend(best[1])
+    return best[0]
+
+
+def _check_one_of(value: Any, parts: Sequence[Schema], base: str, name: str, old: Any, errors: Errors) -> int:
+    results = [_result(value, part, base, name, old) for part in parts]
+    fitting = [result for result in results if not result[1]]
+    if len(fitting) == 1:
+        return fitting[0][0]
+    count = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
+    errors.append(_refusal(base, name, f"must validate one and only one schema (oneOf). {count}"))
+    if fitting:
+        return 0
+    matches, said = max(results, key=lambda result: result[0])  # the first of the best
+    errors.extend(said)
+    return matches
+
+
+def _result(value: Any, schema: Schema, base: str, name: str, old: Any) -> tuple[int, Errors]:
+    errors: Errors = []
+    return _check_all(value, schema, base, name, old, errors), errors
+
+
+def _refusal(base: str, name: str, text: str) -> FieldError:
+    return field.invalid(base or "<nil>", "", f"{field.go_quote(name)} {text}")

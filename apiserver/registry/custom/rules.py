@@ -15,10 +15,9 @@ from apiserver.cel.schema_types import converted, needs_conversion, type_of, wit
 from apiserver.cel.syntax import CompileError
 from apiserver.cel.types import BOOL, DYN, STRING, Type, optional_of
 from apiserver.cel.values import NONE, EvaluationError, Optional
-from apiserver.registry.custom.field_paths import FieldPathError, normalized_path
+from apiserver.schema.field_paths import PathError, find_field
 from apiserver.schema.json_schema import MAP_TYPE, RULES, Schema, additional_of, items_of, properties_of
-from apiserver.schema.old_values import UNKNOWN, old_elements, old_field
-from apiserver.schema.structural_validation import same_value
+from apiserver.schema.old_values import UNKNOWN, old_elements, old_field, same_value
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError, go_value
 
@@ -68,8 +67,8 @@ def _compiled(rule: Rule, environment: Environment, schema: Schema) -> CompiledR
         return CompiledRule(rule, None, "cel expression must evaluate to a bool")
     message, why = _message(rule.get("messageExpression", ""), environment)
     try:
-        path = normalized_path(rule.get("fieldPath", ""), schema)
-    except FieldPathError:
+        path = find_field(rule.get("fieldPath", "").strip(), schema).text
+    except PathError:
         path = ""
     return CompiledRule(rule, program, "", message, why, path)
 

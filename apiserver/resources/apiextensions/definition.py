@@ -5,7 +5,7 @@ Serving the kinds they define, and accepting their names, is not done here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,10 +60,18 @@ class CustomResourceDefinitionStrategy(SpecKind):
         super().prepare_for_create(obj)
         _note_storage_version(obj)
 
-    def check(self, obj: Object, errors: Errors) -> None:
+    def name_rules(self, obj: Object) -> Callable[[str, bool], Sequence[str]]:
         names, group = obj["spec"].get("names") or NO_FIELDS, obj["spec"].get("group", "")
-        if (name := obj["metadata"].get("name", "")) != f"{names.get('plural', '')}.{group}":
-            errors.append(field.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+        required = f"{names.get('plural', '')}.{group}"
+
+        def errors(name: str, is_prefix: bool) -> Sequence[str]:
+            reasons = self.validate_name(name, is_prefix)
+            return reasons if name == required else [*reasons, 'must be spec.names.plural+"."+spec.group']
+
+        return errors
+
+    def check(self, obj: Object, errors: Errors) -> None:
+        group = obj["spec"].get("group", "")
         check_definition_spec(obj["spec"], "spec", errors)
         check_names(_accepted_names(obj), "status.acceptedNames", errors)
         _check_stored_versions(obj, "status.storedVersions", errors)
@@ -112,6 +120,13 @@ class CustomResourceDefinitionStrategy(SpecKind):
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return unknown_formats(obj["spec"], is_known)
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Of formats that were not there before."""
+        if subresource:
+            return ()
+        known = set(unknown_formats(old["spec"], is_known))
+        return [text for text in unknown_formats(new["spec"], is_known) if text not in known]
 
 
 def _storage_versions(spec: Json) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 from apiserver.resources.admissionregistration.webhook_client import check_client
 from apiserver.resources.apiextensions.definition_names import check_joined, check_names, check_required_names
 from apiserver.resources.apiextensions.definition_version import Parts, check_parts, split_shared
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_choice, check_with, go_struct
+from apiserver.resources.apiextensions.internal_schema import internal_versions
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_choice, check_with
 from apiserver.schema.json_schema import all_within
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.field import go_quote
@@ -19,18 +20,6 @@ SCOPES = ("Cluster", "Namespaced")
 STRATEGIES = ("None", "Webhook")
 REVIEW_VERSIONS = ("v1", "v1beta1")
 LONGEST_DEPRECATION_WARNING = 256
-GO_VERSION = {
-    "name": "Name",
-    "served": "Served",
-    "storage": "Storage",
-    "deprecated": "Deprecated",
-    "deprecationWarning": "DeprecationWarning",
-    "schema": "Schema",
-    "subresources": "Subresources",
-    "additionalPrinterColumns": "AdditionalPrinterColumns",
-    "selectableFields": "SelectableFields",
-}
-EMPTY_GO_VERSION = {"name": "", "served": False, "storage": False, "deprecated": False}
 
 
 def check_definition_spec(spec: Json, path: str, errors: Errors) -> None:
@@ -113,7 +102,7 @@ def _deprecation_warning_errors(warning: str, is_deprecated: bool) -> list[str]:
 
 def _check_version_list(versions: Sequence[Json], path: str, errors: Errors) -> None:
     names = [version.get("name", "") for version in versions]
-    listed = [go_struct(version, GO_VERSION, EMPTY_GO_VERSION) for version in versions]
+    listed = internal_versions(versions)
     if len(set(names)) < len(names):
         errors.append(field.invalid(path, listed, "must contain unique version names"))
     if sum(version.get("storage", False) for version in versions) != 1:

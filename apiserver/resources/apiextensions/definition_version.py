@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.resources.apiextensions.default_values import check_defaults
-from apiserver.resources.apiextensions.field_paths import PathError, check_simple_path, find_field
+from apiserver.resources.apiextensions.internal_schema import internal_schema, is_zero
 from apiserver.resources.apiextensions.rules import check_rules
 from apiserver.resources.apiextensions.schema_rules import check_schema
 from apiserver.resources.apiextensions.structural import check_structural, unsupported_field
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_required
 from apiserver.resources.comparison import same
+from apiserver.schema.field_paths import PathError, find_field
 from apiserver.schema.json_schema import Schema
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
@@ -98,7 +99,7 @@ def check_parts(parts: Parts, has_status: bool, path: str, schema_at: str, error
     for i, column in enumerate(parts.columns):
         _check_column(column, f"{path}.additionalPrinterColumns[{i}]", errors)
     if parts.selectable:
-        _check_selectable(parts.selectable, schema, f"{path}.selectableFields", errors)
+        _check_selectable(parts.selectable, schema, path, schema_at, errors)
 
 
 def _check_whole_schema(schema: Schema, has_status: bool, path: str, errors: Errors) -> None:
@@ -125,11 +126,11 @@ def _check_root(schema: Schema, path: str, errors: Errors) -> None:
     if schema.get("type", "object") != "object":
         reason = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         errors.append(field.invalid(f"{path}.type", schema["type"], reason))
-    elif any(schema.get(name) for name in NOT_AT_ROOT):
+    elif any(not is_zero(name, schema.get(name)) for name in NOT_AT_ROOT):
         reason = (
             f"only [{ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled"
         )
-        errors.append(field.invalid(path, schema, reason))
+        errors.append(field.invalid(path, internal_schema(schema), reason))
 
 
 def _check_subresources(subresources: Json, path: str, errors: Errors) -> None:
@@ -149,6 +150,14 @@ def _check_subresources(subresources: Json, path: str, errors: Errors) -> None:
             errors.append(field.invalid(at, value, f"should be a json path {where}"))
 
 
+def check_simple_path(path_value: str, path: str, errors: Errors) -> bool:
+    """The little that is asked of a simple JSON path; whether it was fine."""
+    if path_value.startswith("."):
+        return True
+    errors.append(field.invalid(path, path_value, "must be a simple json path starting with ."))
+    return False
+
+
 def _check_column(column: Json, path: str, errors: Errors) -> None:
     kind, form, json_path = column.get("type", ""), column.get("format", ""), column.get("jsonPath", "")
     check_required(column.get("name"), f"{path}.name", errors)
@@ -165,32 +174,37 @@ def _check_column(column: Json, path: str, errors: Errors) -> None:
         check_simple_path(json_path, f"{path}.JSONPath", errors)
 
 
-def _check_selectable(selectable: Sequence[Json], schema: Schema | None, path: str, errors: Errors) -> None:
+def _check_selectable(
+    selectable: Sequence[Json], schema: Schema | None, path: str, schema_at: str, errors: Errors
+) -> None:
+    path = f"{path}.selectableFields"
     if schema is None:
         reason = "may only be set when `version.schema.openAPIV3Schema` is not included"
+        if schema_at == "validation":
+            reason = "may only be set when validations.schema is included"
         errors.append(field.invalid(path, "", reason))
         return
-    seen: set[tuple[str, ...]] = set()
+    seen: set[str] = set()
     for i, entry in enumerate(selectable):
         value, at = entry.get("jsonPath", ""), f"{path}[{i}].jsonPath"
         if not value:
             errors.append(field.required(at))
             continue
         try:
-            steps, found = find_field(value, schema)
+            found = find_field(value, schema, brackets=False)
         except PathError as error:
             errors.append(field.invalid(at, value, f"is an invalid path: {error}"))
             continue
-        if steps[0] == "metadata":
+        if found.names[0] == "metadata":
             errors.append(field.invalid(at, value, "must not point to fields in metadata"))
-        if (found or NO_FIELDS).get("type") not in SELECTABLE_TYPES:
+        if (found.schema or NO_FIELDS).get("type") not in SELECTABLE_TYPES:
             reason = (
                 "must point to a field of type string, boolean or integer. "
                 "Enum string fields and strings with formats are allowed."
             )
             errors.append(field.invalid(at, value, reason))
-        if steps in seen:
+        if found.text in seen:
             errors.append(field.duplicate(at, value))
-        seen.add(steps)
+        seen.add(found.text)
     if len(seen) > MAX_SELECTABLE_FIELDS:
         errors.append(field.too_many(path, len(seen), MAX_SELECTABLE_FIELDS))

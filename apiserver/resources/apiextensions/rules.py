@@ -5,7 +5,8 @@ Asked only of schemas that are fine otherwise, as their types come from them.
 
 from __future__ import annotations
 
-from apiserver.resources.checks import Errors, go_struct
+from apiserver.resources.apiextensions.internal_schema import internal_rule
+from apiserver.resources.checks import Errors
 from apiserver.schema.json_schema import (
     LIST_TYPE,
     MAP_TYPE,
@@ -17,23 +18,6 @@ from apiserver.schema.json_schema import (
     properties_of,
 )
 from kubeloop.apimachinery import field
-
-_GO_RULE = {
-    "rule": "Rule",
-    "message": "Message",
-    "messageExpression": "MessageExpression",
-    "reason": "Reason",
-    "fieldPath": "FieldPath",
-    "optionalOldSelf": "OptionalOldSelf",
-}
-_EMPTY_GO_RULE = {
-    "rule": "",
-    "message": "",
-    "messageExpression": "",
-    "reason": None,
-    "fieldPath": "",
-    "optionalOldSelf": None,
-}
 
 
 def check_rules(schema: Schema, path: str, errors: Errors) -> None:
@@ -63,7 +47,7 @@ def _check_own(schema: Schema, path: str, errors: Errors, *, is_root: bool, unre
     from apiserver.registry.custom.rules import compiled_rules
 
     for i, compiled in enumerate(compiled_rules(schema, type_of(schema, is_root=is_root) or DYN)):
-        at, shown = f"{path}.{RULES}[{i}]", go_struct(compiled.rule, _GO_RULE, _EMPTY_GO_RULE)
+        at, shown = f"{path}.{RULES}[{i}]", internal_rule(compiled.rule)
         if compiled.error:
             errors.append(field.invalid(f"{at}.rule", shown, compiled.error))
         if compiled.message_error:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from apiserver.resources.apiextensions.structural import unsupported_field
 from apiserver.resources.checks import NO_ITEMS, Errors, check_one_of
+from apiserver.schema.field_paths import PathError, find_field
 from apiserver.schema.json_schema import (
     EMBEDDED,
     JUNCTORS,
@@ -26,6 +28,7 @@ from kubeloop.apimachinery import field
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+NOT_EVEN_EMPTY = frozenset({"additionalItems", "dependencies", "$ref"})
 RULE_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _has_line_break = re.compile(r"[\n\r]").search
 
@@ -55,7 +58,7 @@ def check_schema(schema: Schema, path: str, errors: Errors, place: Place = Place
     _check_list_keys(schema, path, errors)
     _check_items_of_sets_and_maps(schema, path, errors)
     for i, rule in enumerate(schema.get(RULES) or NO_ITEMS):
-        _check_rule(rule, f"{path}.{RULES}[{i}]", errors)
+        _check_rule(rule, schema, f"{path}.{RULES}[{i}]", errors)
 
 
 def _check_supported(schema: Schema, place: Place, path: str, errors: Errors) -> None:
@@ -64,7 +67,7 @@ def _check_supported(schema: Schema, place: Place, path: str, errors: Errors) ->
     if schema.get("default") is not None and place.no_defaults:
         errors.append(field.forbidden(f"{path}.default", f"must not be set {place.no_defaults}"))
     for name in NOT_SUPPORTED:
-        if schema.get(name):
+        if schema.get(name) or (name in NOT_EVEN_EMPTY and name in schema):
             errors.append(field.forbidden(f"{path}.{name}", f"{name} is not supported"))
     if schema.get("type") == "null":
         reason = "type cannot be set to null, use nullable as an alternative"
@@ -187,7 +190,7 @@ def _check_items_of_sets_and_maps(schema: Schema, path: str, errors: Errors) -> 
             errors.append(field.forbidden(f"{at}.nullable", f"{intro} cannot be nullable"))
 
 
-def _check_rule(rule: Mapping[str, Any], path: str, errors: Errors) -> None:
+def _check_rule(rule: Mapping[str, Any], schema: Schema, path: str, errors: Errors) -> None:
     """What can be said about a rule before its expressions are compiled."""
     expression, message = rule.get("rule", "").strip(), rule.get("message", "")
     if not expression:
@@ -208,3 +211,16 @@ def _check_rule(rule: Mapping[str, Any], path: str, errors: Errors) -> None:
         errors.append(field.invalid(f"{path}.fieldPath", field_path, "must be non-empty if specified"))
     if _has_line_break(field_path):
         errors.append(field.invalid(f"{path}.fieldPath", field_path, "must not contain line breaks"))
+    if field_path and not _leads_somewhere(field_path, schema):
+        errors.append(field.invalid(f"{path}.fieldPath", field_path, "must be a valid path"))
+
+
+def _leads_somewhere(field_path: str, schema: Schema) -> bool:
+    """Asked only of schemas that can be taken apart."""
+    if unsupported_field(schema):
+        return True
+    try:
+        find_field(field_path, schema)
+    except PathError:
+        return False
+    return True

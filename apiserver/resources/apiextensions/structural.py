@@ -162,11 +162,18 @@ def _check_nested(schema: Schema, path: str, errors: Errors, *, skip_any_of: boo
     for name, part in properties_of(schema).items():
         _check_nested(part, f"{path}.properties[{name}]", errors, skip_any_of=False)
     for name, what in OUTSIDE_ONLY.items():
-        if schema.get(name) or (name == "default" and schema.get(name) is not None):
+        if _is_said(name, schema.get(name)):
             errors.append(field.forbidden(f"{path}.{name}", f"must be {what} to be structural"))
     if "metadata" in properties_of(schema):
         reason = "must not be specified in a nested context"
         errors.append(field.forbidden(f"{path}.properties[metadata]", reason))
+
+
+def _is_said(name: str, value: Any) -> bool:
+    """Some fields say something even where they are empty, `additionalProperties: false` does not."""
+    if name == "additionalProperties":
+        return value is not None and value is not False
+    return value is not None if OUTSIDE_ONLY[name] == "undefined" else bool(value)
 
 
 def _check_complete(values: Schema, schema: Any, path: str, values_path: str, errors: Errors) -> None:

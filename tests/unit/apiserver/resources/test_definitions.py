@@ -155,6 +155,40 @@ def test_what_a_definition_says(body: Object, refusals: list[str]) -> None:
             {"type": "string", "x-kubernetes-validations": [{"rule": " "}]},
             ["x-kubernetes-validations[0].rule: Required value: rule is not specified"],
         ),
+        (
+            {"type": "string", "x-kubernetes-validations": [{"rule": "true", "fieldPath": ".a"}]},
+            ['x-kubernetes-validations[0].fieldPath: Invalid value: ".a": must be a valid path'],
+        ),
+        (
+            {"type": "integer", "default": 3, "x-kubernetes-validations": [{"rule": "self > 5", "message": "small"}]},
+            ["default: Invalid value: 3: small"],
+        ),
+        (
+            {
+                "type": "object",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-preserve-unknown-fields": True,
+                "minProperties": 5,
+                "default": {"kind": "Pod"},
+            },
+            ["default.apiVersion: Required value"],
+        ),
+        (
+            {"type": "array", "items": {"type": "string"}, "additionalItems": False},
+            ["additionalItems: Forbidden: additionalItems is not supported"],
+        ),
+        (
+            {"type": "object", "anyOf": [{"additionalProperties": {}}, {"additionalProperties": False}]},
+            ["anyOf[0].additionalProperties: Forbidden: must be undefined to be structural"],
+        ),
+        (
+            {"type": "string", "anyOf": [{"uniqueItems": True}], "oneOf": [{"uniqueItems": True}]},
+            [
+                f"{junctor}[0].uniqueItems: Forbidden: "
+                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+                for junctor in ("oneOf", "anyOf")
+            ],
+        ),
     ],
 )
 def test_schemas(part: Object, refusals: list[str]) -> None:
@@ -198,6 +232,55 @@ def test_selectable_fields(path: str, reason: str) -> None:
 
     expected = [f'spec.selectableFields[0].jsonPath: Invalid value: "{path}": {reason}'] if reason else []
     assert expected == errors
+
+
+def test_selectable_fields_of_different_schemas() -> None:
+    """Fields that all versions select by are looked for in the schema all versions have."""
+    selectable = [{"jsonPath": ".x"}]
+    versions = [
+        version(schema=field_schema({"type": "string"}), selectableFields=selectable),
+        version("v2", schema=field_schema({"type": "integer"}), storage=False, selectableFields=selectable),
+    ]
+
+    errors = DEFINITIONS.create_errors(definition(*versions))
+
+    assert ['spec.selectableFields: Invalid value: "": may only be set when validations.schema is included'] == errors
+
+
+def test_a_refused_schema_is_shown_as_the_internal_struct() -> None:
+    """Where the status is validated apart, the root says little; what it says too much is shown with the rest."""
+    schema = {"type": "object", "maxProperties": 0, "additionalProperties": {"$ref": "#/x"}, "enum": [{"b": 1, "a": 2}]}
+
+    errors = DEFINITIONS.create_errors(definition(version(schema=schema, subresources={"status": {}})))
+
+    assert errors[0].startswith(
+        f'{SHARED}: Invalid value: {{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,'
+    )
+    assert '"MultipleOf":null,"Enum":[{"a":2,"b":1}],"MaxProperties":0,"MinProperties":null' in errors[0]
+    assert '"AdditionalProperties":{"Allows":true,"Schema":{"ID":"","Schema":"","Ref":"#/x",' in errors[0]
+    assert (
+        '"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null' in errors[0]
+    )
+
+
+def test_names_follow_from_group_and_plural() -> None:
+    """A name is refused as such and for not being the one; so is a prefix of names."""
+    obj = DEFINITIONS.created(definition(version()))
+
+    rules = DEFINITIONS.strategy.name_rules(obj)
+
+    rule = 'must be spec.names.plural+"."+spec.group'
+    assert ([], [rule]) == (list(rules("widgets.example.com", False)), list(rules("widgets.", True))[-1:])
+    assert 2 == len(rules("Widgets.example.com", False))
+
+
+def test_formats_that_were_unknown_before_are_no_news() -> None:
+    """An update warns of those it brings."""
+    old = DEFINITIONS.created(definition(version(schema=field_schema({"type": "string", "format": "odd"}))))
+    new = DEFINITIONS.created(definition(version(schema=field_schema({"type": "string", "format": "new"}))))
+
+    assert [] == list(DEFINITIONS.strategy.update_warnings(old, old, ""))
+    assert ['unrecognized format "new"'] == list(DEFINITIONS.strategy.update_warnings(new, old, ""))
 
 
 def test_what_may_change() -> None:

@@ -75,6 +75,91 @@ def field_schema(part: Object) -> Object:
         ),
         ({"type": "string", "nullable": True}, None, []),
         (
+            {"type": "string", "nullable": True, "enum": ["a"]},
+            None,
+            ['x: Unsupported value: null: supported values: "a"'],
+        ),
+        (
+            {"type": "integer", "format": "int32"},
+            1 << 31,
+            ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in x'],
+        ),
+        (
+            {"type": "integer", "format": "int32"},
+            True,
+            ['x: Invalid value: "": x in body must be of type int32: ""'],
+        ),
+        (
+            {"type": "string", "format": "date"},
+            5,
+            ['x: Invalid value: "int64": x in body must be of type date: "int64"'],
+        ),
+        ({"type": "string", "format": "date"}, ["a"], []),
+        (
+            {"type": "integer", "maximum": 1.5},
+            2,
+            [
+                '<nil>: Invalid value: "": Maximum boundary value must be of type integer (default format) in x',
+                "x: Invalid value: 2: x in body should be less than or equal to 1.5",
+            ],
+        ),
+        ({"type": "number", "maximum": 1.5}, 2, ["x: Invalid value: 2: x in body should be less than or equal to 1"]),
+        (
+            {"type": "integer", "multipleOf": 0.5},
+            1,
+            ['<nil>: Invalid value: "": MultipleOf value must be of type integer (default format) in x'],
+        ),
+        ({"type": "number", "enum": [1, 2]}, 1.5, []),
+        (
+            {"type": "number", "maximum": 1000000},
+            1e7 + 0.5,
+            ["x: Invalid value: 1.00000005e+07: x in body should be less than or equal to 1e+06"],
+        ),
+        (
+            {"type": "string", "maxLength": 1, "minLength": 3, "pattern": "^a"},
+            "bb",
+            ["x: Too long: may not be more than 1 byte"],
+        ),
+        (
+            {"type": "object", "minProperties": 3, "required": ["k"]},
+            {"a": 1},
+            ["x: Invalid value: 1: x in body should have at least 3 properties", "x.k: Required value"],
+        ),
+        (
+            {"type": "object", "additionalProperties": False},
+            {"a": 1},
+            ['x: Invalid value: "a": x.a in body is a forbidden property'],
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+                "anyOf": [{"required": ["a"]}, {"properties": {"b": {"minimum": 3}}}, {"required": ["c"]}],
+            },
+            {"b": 1},
+            [
+                '<nil>: Invalid value: "": "x" must validate at least one schema (anyOf)',
+                "x.b: Invalid value: 1: x.b in body should be greater than or equal to 3",
+            ],
+        ),
+        (
+            {"type": "integer", "allOf": [{"minimum": 2}, {"maximum": 5}], "not": {"enum": [1]}},
+            1,
+            [
+                "x: Invalid value: 1: x in body should be greater than or equal to 2",
+                '<nil>: Invalid value: "": "x" must validate all the schemas (allOf)',
+                '<nil>: Invalid value: "": "x" must not validate the schema (not)',
+            ],
+        ),
+        (
+            {"type": "integer", "minimum": 3, "allOf": [{"minimum": 3}]},
+            1,
+            [
+                "x: Invalid value: 1: x in body should be greater than or equal to 3",
+                '<nil>: Invalid value: "": "x" must validate all the schemas (allOf). None validated',
+            ],
+        ),
+        (
             {"type": "integer", "oneOf": [{"minimum": 1}, {"minimum": 2}]},
             3,
             ['<nil>: Invalid value: "": "x" must validate one and only one schema (oneOf). Found 2 valid alternatives'],
@@ -99,3 +184,51 @@ def test_patterns_end() -> None:
     check_value({"x": text}, field_schema({"type": "string", "pattern": "^(a+)+$"}), "", found)
 
     assert [f"x: Invalid value: \"{text}\": x in body should match '^(a+)+$'"] == [str(error) for error in found]
+
+
+ITEMS = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"],
+    "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer", "minimum": 3}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "old", "new", "errors"),
+    [
+        ({"type": "integer", "minimum": 3}, 1, 1, []),
+        (
+            {"type": "integer", "minimum": 3},
+            1,
+            2,
+            ["x: Invalid value: 2: x in body should be greater than or equal to 3"],
+        ),
+        (ITEMS, [{"k": "a", "v": 1}, {"k": "b", "v": 2}], [{"k": "b", "v": 2}, {"k": "a", "v": 1}], []),
+        (
+            ITEMS,
+            [{"k": "a", "v": 1}],
+            [{"k": "b", "v": 1}, {"k": "a", "v": 1}],
+            ["x[0].v: Invalid value: 1: x[0].v in body should be greater than or equal to 3"],
+        ),
+        (
+            {"type": "array", "items": {"type": "integer", "minimum": 3}},
+            [1],
+            [1, 4],
+            ["x[0]: Invalid value: 1: x[0] in body should be greater than or equal to 3"],
+        ),
+        (
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "required": ["a"]},
+            {"b": 1},
+            {"b": 1},
+            ["x.a: Required value"],
+        ),
+    ],
+)
+def test_ratcheting(schema: Object, old: Any, new: Any, errors: list[str]) -> None:
+    """What was wrong before may stay, where its old value can be told by the schema."""
+    found: list[FieldError] = []
+
+    check_value({"x": new, "y": 1}, field_schema(schema), "", found, {"x": old})
+
+    assert errors == [str(error) for error in found]
