@@ -17,6 +17,7 @@ from apiserver.admission.plugins.certificates import CertificateApproval, Certif
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.limit_ranger import LimitRanger
+from apiserver.admission.plugins.mutating_admission_policy import MutatingAdmissionPolicy
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.plugins.node_restriction import NodeRestriction
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
@@ -96,7 +97,14 @@ PLUGINS: tuple[Entry, ...] = (
     Entry("PodGroupWorkloadExists"),
     Entry("JobValidation"),
     Entry(_ALWAYS, lambda given: RbacEscalation(given.escalation)),
-    Entry("ValidatingAdmissionPolicy", lambda given: ValidatingAdmissionPolicy(given.reader)),
+    Entry(
+        "MutatingAdmissionPolicy",
+        lambda given: MutatingAdmissionPolicy(given.reader, given.forms, given.authorizer),
+    ),
+    Entry(
+        "ValidatingAdmissionPolicy",
+        lambda given: ValidatingAdmissionPolicy(given.reader, given.forms, given.authorizer),
+    ),
     Entry("ResourceQuota", lambda given: ResourceQuota(given.reader, given.ledger, given.clock)),
 )
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.cel.functions import Library, Overload
+from apiserver.cel.patches import is_patch_struct, patch_field
 from apiserver.cel.syntax import (
     Call,
     CompileError,
@@ -74,10 +75,10 @@ _LITERALS: tuple[tuple[type, Type], ...] = (
 
 
 def check(
-    source: str, node: Node, variables: Mapping[str, Type], functions: Library, struct_prefixes: tuple[str, ...]
+    source: str, node: Node, variables: Mapping[str, Type], functions: Library, has_patches: bool
 ) -> tuple[Type, frozenset[str]]:
     """The type of the whole and the variables it names. Raises CompileError with all problems."""
-    checker = _Checker(variables, functions, struct_prefixes)
+    checker = _Checker(variables, functions, has_patches)
     type_ = checker.type_of(node)
     if checker.problems:
         raise CompileError(source, sorted(checker.problems, key=lambda problem: problem.position))
@@ -85,9 +86,9 @@ def check(
 
 
 class _Checker:
-    def __init__(self, variables: Mapping[str, Type], functions: Library, struct_prefixes: tuple[str, ...]) -> None:
+    def __init__(self, variables: Mapping[str, Type], functions: Library, has_patches: bool) -> None:
         self._scopes: list[Mapping[str, Type]] = [variables]
-        self._functions, self._struct_prefixes = functions, struct_prefixes
+        self._functions, self._has_patches = functions, has_patches
         self.problems: list[Problem] = []
         self.names: set[str] = set()
         self._may_mix = False  # within the arguments of format(), lists may hold anything
@@ -142,9 +143,9 @@ class _Checker:
     def _select(self, node: Select) -> Type:
         if (name := qualified_name(node)) in TYPE_NAMES:
             return TYPE
-        root = name.partition(".")[0]
-        if name and self._declared(name) is not None and self._declared(root) is None:
-            return DYN
+        if name and not node.is_test and (declared := self._declared(name)) is not None:
+            node.variable = name
+            return declared
         operand = self.type_of(node.operand)
         is_optional = operand.name == "optional_type"
         found = self._field(node, operand.parameters[0] if is_optional else operand)
@@ -163,13 +164,24 @@ class _Checker:
             return operand.parameters[1]
         if operand in (DYN, NULL):
             return DYN
+        if is_patch_struct(operand.name) and (found := patch_field(operand.name, node.name)) is not None:
+            return found
         return self._problem(node, f"type '{operand}' does not support field selection")
 
     def _struct(self, node: Struct) -> Type:
-        for _, value in node.entries:
-            self.type_of(value)
-        if not any(node.name == prefix or node.name.startswith(f"{prefix}.") for prefix in self._struct_prefixes):
+        if not (self._has_patches and is_patch_struct(node.name)):
+            for _, value in node.entries:
+                self.type_of(value)
             return self._problem(node, f"undeclared reference to '{node.name}' (in container '')")
+        for i, (name, value) in enumerate(node.entries):
+            found, wanted = self.type_of(value), patch_field(node.name, name)
+            if i in node.optional and found.name == "optional_type":
+                found = found.parameters[0]
+            if wanted is None:
+                self._problem(value, f"undefined field '{name}'")
+            elif not matches(wanted, found, {}):
+                reason = f"expected type of field '{name}' is '{wanted}' but provided type is '{found}'"
+                self._problem(value, reason)
         return Type(node.name)
 
     def _elements(self, elements: Sequence[tuple[bool, Node]]) -> Type:

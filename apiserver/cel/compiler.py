@@ -13,7 +13,16 @@ from apiserver.cel import comprehensions
 from apiserver.cel.checker import TYPE_NAMES, qualified_name
 from apiserver.cel.functions import Library
 from apiserver.cel.syntax import Call, Ident, ListNode, Literal, Macro, MapNode, Node, Select, Struct
-from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional, TypeValue, contains, equal
+from apiserver.cel.values import (
+    NONE,
+    EvaluationError,
+    NoSuchOverload,
+    Optional,
+    StructValue,
+    TypeValue,
+    contains,
+    equal,
+)
 
 Bindings = dict[str, Any]
 Evaluate = Callable[[Bindings], Any]
@@ -57,6 +66,8 @@ class _Compiler:
         if name in TYPE_NAMES:
             value = TypeValue(name)
             return lambda bindings: value
+        if node.variable:
+            return _ident(node.variable)
         operand, key = self.compile(node.operand), node.key
         if node.is_test:
             return lambda bindings: _has(operand(bindings), key)
@@ -126,8 +137,20 @@ class _Compiler:
         return made
 
     def _struct(self, node: Struct) -> Evaluate:
-        entries = [(key, self.compile(value)) for key, value in node.entries]
-        return lambda bindings: {key: value(bindings) for key, value in entries}
+        entries = [(key, self.compile(value), i in node.optional) for i, (key, value) in enumerate(node.entries)]
+        name = node.name
+
+        def made(bindings: Bindings) -> StructValue:
+            found: dict[str, Any] = {}
+            for key, value, is_optional in entries:
+                field = value(bindings)
+                if not is_optional:
+                    found[key] = field
+                elif field.is_present:
+                    found[key] = field.value
+            return StructValue(name, found)
+
+        return made
 
 
 def _ident(name: str) -> Evaluate:

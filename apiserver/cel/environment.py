@@ -11,23 +11,49 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from apiserver.cel.authorization import AUTHORIZATION
 from apiserver.cel.checker import check
 from apiserver.cel.compiler import STEPS, Evaluate, compile_node
 from apiserver.cel.functions import Library, merged
 from apiserver.cel.kubernetes import KUBERNETES
 from apiserver.cel.lists import LISTS, OPTIONALS
 from apiserver.cel.parser import parse
+from apiserver.cel.patches import PATCHES
 from apiserver.cel.standard import STANDARD
 from apiserver.cel.strings import STRINGS
 from apiserver.cel.types import Type
+from apiserver.cel.values import EvaluationError
 
-# How many turns of loops one evaluation may take: an expression must not stop the server (upstream counts costs).
-MAX_STEPS = 300_000
+# What one evaluation may cost, and all the rules of an object or validations of a policy together
+# (k8s.io/apiserver/pkg/apis/cel/config.go, v1.36).
+EVALUATION_LIMIT = 1_000_000
+OBJECT_BUDGET = 10_000_000
+MATCH_CONDITIONS_BUDGET = 2_500_000
 
 
 @cache
-def all_functions() -> Library:
-    return merged(STANDARD, STRINGS, LISTS, OPTIONALS, KUBERNETES)
+def all_functions(has_patches: bool = False) -> Library:
+    always = merged(STANDARD, STRINGS, LISTS, OPTIONALS, KUBERNETES, AUTHORIZATION)
+    return merged(always, PATCHES) if has_patches else always
+
+
+class OutOfBudget(EvaluationError):
+    """Evaluations have cost more than they may together."""
+
+
+class Budget:
+    """What a number of evaluations may cost together."""
+
+    def __init__(self, amount: int = OBJECT_BUDGET) -> None:
+        self._left = amount
+
+    def spend(self, cost: int) -> None:
+        """Raises OutOfBudget, from then on always."""
+        self._left -= cost
+        if self._left < 0:
+            raise OutOfBudget(
+                "validation failed due to running out of cost budget, no further validation rules will be run"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +65,31 @@ class Program:
     names: frozenset[str]
     _evaluate: Evaluate
 
-    def evaluate(self, bindings: Mapping[str, Any]) -> Any:
-        """The value. Raises EvaluationError."""
-        return self._evaluate({**bindings, STEPS: [MAX_STEPS]})
+    def evaluate(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """The value. Raises EvaluationError; OutOfBudget where `budget` is used up."""
+        left = [EVALUATION_LIMIT]
+        try:
+            return self._evaluate({**bindings, STEPS: left})
+        finally:
+            if budget is not None:
+                budget.spend(EVALUATION_LIMIT - left[0])
 
 
 class Environment:
-    """`struct_prefixes`: what begins the names that may be written `Name{…}`; their fields are not checked."""
+    """`has_patches`: whether the types of mutating expressions, Object and JSONPatch, are known."""
 
-    def __init__(self, variables: Mapping[str, Type], struct_prefixes: tuple[str, ...] = ()) -> None:
-        self._variables, self._struct_prefixes = variables, struct_prefixes
+    def __init__(self, variables: Mapping[str, Type], *, has_patches: bool = False) -> None:
+        self._variables, self._has_patches = variables, has_patches
 
     def with_variables(self, variables: Mapping[str, Type]) -> Environment:
-        return Environment({**self._variables, **variables}, self._struct_prefixes)
+        return Environment({**self._variables, **variables}, has_patches=self._has_patches)
+
+    def with_patches(self) -> Environment:
+        return Environment(self._variables, has_patches=True)
 
     def compile(self, source: str) -> Program:
         """Raises CompileError, whose text lists what is wrong as cel-go does."""
-        functions = all_functions()
+        functions = all_functions(self._has_patches)
         node = parse(source)
-        type_, names = check(source, node, self._variables, functions, self._struct_prefixes)
+        type_, names = check(source, node, self._variables, functions, self._has_patches)
         return Program(source, type_, names, compile_node(node, functions))

@@ -118,6 +118,11 @@ _NAMES = {
     "cidr": types.CIDR,
     "format": types.NAMED_FORMAT,
     "optional": Type("optional_type"),
+    "authorizer": types.AUTHORIZER,
+    "path_check": types.PATH_CHECK,
+    "group_check": types.GROUP_CHECK,
+    "resource_check": types.RESOURCE_CHECK,
+    "decision": types.DECISION,
 }
 _WORD = re.compile(r"\w+|[(),.]")
 

@@ -191,7 +191,10 @@ class _Parser:
 
     def _struct(self, token: Token, name: str) -> Node:
         entries: list[tuple[str, Node]] = []
+        optional = set()
         while self._accept("}") is None:
+            if self._accept("?") is not None:
+                optional.add(len(entries))
             key = self._peek()
             if key.kind not in ("ident", "quoted"):
                 self._fail(key, f"extraneous input '{key.text}' expecting {{'}}', ',', IDENTIFIER}}")
@@ -201,7 +204,7 @@ class _Parser:
             if self._accept(",") is None:
                 self._expect("}")
                 break
-        return Struct(token.position, name, entries)
+        return Struct(token.position, name, entries, frozenset(optional))
 
     def _list(self, token: Token) -> Node:
         elements: list[Node] = []

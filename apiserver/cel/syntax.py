@@ -39,6 +39,7 @@ class Select(Node):
     is_test: bool = False
     is_optional: bool = False
     key: str = field(default="", init=False)
+    variable: str = field(default="", init=False)  # set by the checker where the dots belong to a variable's name
 
     def __post_init__(self) -> None:
         self.key = self.name
@@ -69,10 +70,11 @@ class MapNode(Node):
 
 @dataclass(slots=True)
 class Struct(Node):
-    """`Name{field: value}`."""
+    """`Name{field: value}`. `optional` are the places of entries written `?field: value`."""
 
     name: str
     entries: Sequence[tuple[str, Node]]
+    optional: frozenset[int]
 
 
 @dataclass(slots=True)

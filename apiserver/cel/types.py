@@ -40,6 +40,10 @@ DURATION, TIMESTAMP = Type("google.protobuf.Duration"), Type("google.protobuf.Ti
 TYPE = Type("type")
 QUANTITY, URL, SEMVER = Type("kubernetes.Quantity"), Type("kubernetes.URL"), Type("kubernetes.Semver")
 IP, CIDR, NAMED_FORMAT = Type("net.IP"), Type("net.CIDR"), Type("kubernetes.NamedFormat")
+AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION = (
+    Type(f"kubernetes.authorization.{name}")
+    for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+)
 A, B = Type("A"), Type("B")
 
 

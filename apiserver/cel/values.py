@@ -60,6 +60,18 @@ class MapList(list[Any]):
         return {tuple(element.get(key) for key in self.keys): element for element in self}
 
 
+class StructValue(dict[str, Any]):
+    """`Name{field: value}`."""
+
+    def __init__(self, type_name: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.type_name = type_name
+
+    @property
+    def cel_type(self) -> str:
+        return self.type_name
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -68,6 +80,8 @@ def equal(left: Any, right: Any) -> bool:
     """CEL's equality: numbers by value across types, never a bool with a number."""
     if isinstance(left, bool) or isinstance(right, bool):
         return isinstance(left, bool) and isinstance(right, bool) and left == right
+    if isinstance(left, StructValue) or isinstance(right, StructValue):
+        return type_name(left) == type_name(right) and dict(left) == dict(right)
     if isinstance(left, SetList) and isinstance(right, SetList):
         return len(left) == len(right) and all(contains(right, element) for element in left)
     if isinstance(left, MapList) and isinstance(right, MapList):
@@ -98,6 +112,8 @@ def contains(values: Any, value: Any) -> bool:
 
 def type_name(value: Any) -> str:
     """The name that type(x) shows."""
+    if isinstance(value, StructValue):
+        return value.type_name
     for python, name in _NAMES:
         if isinstance(value, python):
             return name

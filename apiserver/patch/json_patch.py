@@ -16,6 +16,7 @@ import orjson
 from apiserver.patch.values import is_same
 from apiserver.schema.depth import is_too_deep
 from kubeloop.apimachinery.errors import BadRequest, Invalid, RequestEntityTooLarge
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, deep_copy
 
 MAX_OPERATIONS = 10_000
@@ -28,8 +29,15 @@ _OPERATION = "handlers.jsonPatchOp"
 _TEXT_FIELDS = ("op", "path", "from")
 
 
-class _Inapplicable(Exception):
-    """An operation that cannot be carried out."""
+class PatchError(Exception):
+    """An operation that cannot be carried out; the text is that of Kubernetes' JSON patch library."""
+
+
+class UnmetTest(PatchError):
+    """A test operation that found another value."""
+
+
+MISSING, INVALID_INDEX, TEST_FAILED = "missing value", "invalid index referenced", "test failed"
 
 
 def apply(document: Object, patch: Any, *, is_lenient: bool = False) -> Any:
@@ -38,13 +46,17 @@ def apply(document: Object, patch: Any, *, is_lenient: bool = False) -> Any:
     `is_lenient`: without field validation the operations' own fields are not looked at before they are carried out.
     BadRequest where the patch is no list of operations, Invalid where one of them cannot be carried out.
     """
-    operations = _operations(patch, is_lenient)
-    patcher = _Patcher(deep_copy(document))
     try:
-        for operation in operations:
-            patcher.carry_out(operation)
-    except _Inapplicable:
+        return carried_out(document, _operations(patch, is_lenient))
+    except PatchError:
         raise Invalid.unprocessable() from None
+
+
+def carried_out(document: Object, operations: Sequence[Operation]) -> Any:
+    """`document` after the operations. Raises PatchError."""
+    patcher = _Patcher(deep_copy(document))
+    for operation in operations:
+        patcher.carry_out(operation)
     return patcher.document
 
 
@@ -97,115 +109,136 @@ class _Patcher:
         name = operation.get("op")
         carrier = self._carriers.get(name) if isinstance(name, str) else None
         if carrier is None:
-            raise _Inapplicable
+            raise PatchError(f"Unexpected kind: {name if isinstance(name, str) else 'unknown'}")
         carrier(operation)
 
     def _add(self, operation: Operation) -> None:
-        self._insert(_pointer(operation, "path"), deep_copy(operation.get("value")))
+        path = _pointer(operation, "path", "add operation failed to decode path: missing value")
+        container, key = self._find(path, f'add operation does not apply: doc is missing path: "{path}": {MISSING}')
+        _insert(container, key, deep_copy(operation.get("value")), f"error in add for path: '{path}'")
 
     def _remove(self, operation: Operation) -> None:
-        self._take(_pointer(operation, "path"))
+        path = _pointer(operation, "path", "remove operation failed to decode path: missing value")
+        container, key = self._find(path, f'remove operation does not apply: doc is missing path: "{path}": {MISSING}')
+        _take(container, key, f"error in remove for path: '{path}'")
 
     def _replace(self, operation: Operation) -> None:
-        path, value = _pointer(operation, "path"), deep_copy(operation.get("value"))
+        path, value = _pointer(operation, "path", "replace operation failed to decode path"), operation.get("value")
+        value = deep_copy(value)
         if path == "":
             self.document = value if isinstance(value, dict | list) else self.document
             return
-        container, key = self._find(path)
-        _get(container, key)
+        container, key = self._find(path, f"replace operation does not apply: doc is missing path: {path}: {MISSING}")
         if isinstance(container, list):
-            container[_position(container, key)] = value
+            try:
+                container[_position(container, key, "")] = value
+            except PatchError:
+                why = f"replace operation does not apply: doc is missing key: {path}: {MISSING}"
+                raise PatchError(why) from None
         else:
             container[key] = value
 
     def _move(self, operation: Operation) -> None:
-        source = _pointer(operation, "from")
-        value = self._take(source)
-        self._insert(_pointer(operation, "path"), value)
+        source = _pointer(operation, "from", "move operation failed to decode from")
+        missing = f"move operation does not apply: doc is missing from path: {source}: {MISSING}"
+        container, key = self._find(source, missing)
+        value = _take(container, key, f"error in move for path: '{key}'")
+        path = _pointer(operation, "path", "move operation failed to decode path")
+        missing = f"move operation does not apply: doc is missing destination path: {path}: {MISSING}"
+        container, key = self._find(path, missing)
+        _insert(container, key, value, f"error in move for path: '{path}'")
 
     def _copy(self, operation: Operation) -> None:
-        container, key = self._find(_pointer(operation, "from"))
-        found = _get(container, key)
+        source = _pointer(operation, "from", "copy operation failed to decode from")
+        missing = f"copy operation does not apply: doc is missing from path: {source}: {MISSING}"
+        container, key = self._find(source, missing)
+        found = _get(container, key, f"error in copy for from: '{source}'")
         if is_too_deep(found):  # a copy of a copy of a copy
-            raise _Inapplicable
+            raise PatchError("error while performing deep copy")
         value = deep_copy(found)
         self._copied_bytes += len(orjson.dumps(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
-            raise _Inapplicable
-        self._insert(_pointer(operation, "path"), value)
+            why = f"the accumulated size increase of copy is {self._copied_bytes}, exceeding the limit"
+            raise PatchError(f"Unable to complete the copy, {why} {MAX_COPIED_BYTES}")
+        path = _pointer(operation, "path", "copy operation failed to decode path: missing value")
+        missing = f"copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
+        container, key = self._find(path, missing)
+        _insert(container, key, value, "error while adding value during copy")
 
     def _test(self, operation: Operation) -> None:
-        path, expected = _pointer(operation, "path"), operation.get("value")
+        path, expected = _pointer(operation, "path", "test operation failed to decode path"), operation.get("value")
         if path == "":
             found = self.document
         else:
-            container, key = self._find(path)
-            found = _get(container, key)
+            container, key = self._find(path, f"test operation does not apply: is missing path: {path}: {MISSING}")
+            found = _get(container, key, f"error in test for path: '{path}'")
         if not is_same(found, expected):
-            raise _Inapplicable
+            raise UnmetTest(f"testing value {path} failed: {TEST_FAILED}")
 
-    def _insert(self, path: str, value: Any) -> None:
-        container, key = self._find(path)
-        if isinstance(container, list):
-            container.insert(_place(container, key), value)
-        else:
-            container[key] = value
-
-    def _take(self, path: str) -> Any:
-        container, key = self._find(path)
-        if isinstance(container, list):
-            return container.pop(_position(container, key))
-        if key not in container:
-            raise _Inapplicable
-        return container.pop(key)
-
-    def _find(self, path: str) -> tuple[Any, str]:
+    def _find(self, path: str, missing: str) -> tuple[Any, str]:
         """The object or list that holds what `path` names, and the last step to it."""
         first, *steps = path.split("/")
-        if not steps:
-            raise _Inapplicable
         del first  # what stands before the first slash does not count
         container = self.document
         for step in steps[:-1]:
-            container = _get(container, _unescaped(step))
+            container = _get(container, _unescaped(step), missing)
             if not isinstance(container, dict | list):
-                raise _Inapplicable
+                raise PatchError(missing)
+        if not steps:
+            raise PatchError(missing)
         return container, _unescaped(steps[-1])
 
 
-def _pointer(operation: Operation, name: str) -> str:
+def _pointer(operation: Operation, name: str, where: str) -> str:
     pointer = operation.get(name)
     if not isinstance(pointer, str):
-        raise _Inapplicable
+        told = where if where.endswith(MISSING) else f"{where}: operation missing {name} field: {MISSING}"
+        raise PatchError(told)
     return pointer
 
 
-def _get(container: Any, key: str) -> Any:
+def _insert(container: Any, key: str, value: Any, where: str) -> None:
+    if isinstance(container, list):
+        container.insert(_place(container, key, where), value)
+    else:
+        container[key] = value
+
+
+def _take(container: Any, key: str, where: str) -> Any:
+    if isinstance(container, list):
+        return container.pop(_position(container, key, where))
+    if key not in container:
+        raise PatchError(f"{where}: Unable to remove nonexistent key: {key}: {MISSING}")
+    return container.pop(key)
+
+
+def _get(container: Any, key: str, where: str) -> Any:
     """The value at `key`; an absent key of an object has the value null."""
-    return container[_position(container, key)] if isinstance(container, list) else container.get(key)
+    return container[_position(container, key, where)] if isinstance(container, list) else container.get(key)
 
 
-def _position(items: list[Any], key: str) -> int:
+def _position(items: list[Any], key: str, where: str) -> int:
     """The position of an existing item."""
-    position = _number(key)
+    position = _number(key, f"{where}: strconv.Atoi: parsing {go_quote(key)}: invalid syntax")
     if not -len(items) <= position < len(items):
-        raise _Inapplicable
+        raise PatchError(f"{where}: Unable to access invalid index: {position}: {INVALID_INDEX}")
     return position % len(items)
 
 
-def _place(items: list[Any], key: str) -> int:
+def _place(items: list[Any], key: str, where: str) -> int:
     """The position before which a new item goes; `-` is the end, and so is -1."""
     if key == "-":
         return len(items)
-    position, places = _number(key), len(items) + 1
+    why = f"value was not a proper array index: '{key}': strconv.Atoi: parsing {go_quote(key)}: invalid syntax"
+    position, places = _number(key, f"{where}: {why}"), len(items) + 1
     if not -places <= position < places:
-        raise _Inapplicable
+        raise PatchError(f"{where}: Unable to access invalid index: {position}: {INVALID_INDEX}")
     return position % places
 
 
-def _number(key: str) -> int:
+def _number(key: str, problem: str) -> int:
     if not _POSITION.fullmatch(key):
-        raise _Inapplicable
+        raise PatchError(problem)
     return int(key)
 
 

@@ -1,122 +1,123 @@
 """ValidatingAdmissionPolicy: expressions that policies bind to writes.
 
-Without bindings it costs a look into an empty list; the evaluator of expressions is loaded with the first one.
+Facts: k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go (v1.36). Without bindings it costs a look
+into an empty list; the evaluator of expressions is loaded with the first one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import orjson
 
 from apiserver.admission.chain import CONNECT, CREATE, DELETE, UPDATE, Attributes, Plugin
-from apiserver.admission.policies.matching import covers
+from apiserver.admission.forms import Forms
+from apiserver.admission.policies.bound import BoundPolicies, Invocation
+from apiserver.auth.authorization import Authorizer
 from apiserver.storage.reader import Reader
-from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 if TYPE_CHECKING:
-    from apiserver.admission.policies.validating import CompiledPolicy, Denial
+    from apiserver.admission.policies.validating import CompiledPolicy, Denial, Verdict
 
-GROUP = "admissionregistration.k8s.io"
-POLICIES, BINDINGS = f"validatingadmissionpolicies.{GROUP}", f"validatingadmissionpolicybindings.{GROUP}"
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+MAX_ANNOTATION_BYTES = 10 * 1024
 _CODES = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413, "Unauthorized": 401}
-
-
-class ConfigurationError(ValueError):
-    """A binding whose parameters are not there."""
 
 
 class ValidatingAdmissionPolicy(Plugin):
     operations = frozenset({CREATE, UPDATE, DELETE, CONNECT})
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._compiled: dict[str, tuple[str, CompiledPolicy]] = {}  # policy -> (its resourceVersion, compiled)
+    def __init__(self, reader: Reader, forms: Forms, authorizer: Authorizer) -> None:
+        self._reader, self._forms, self._authorizer = reader, forms, authorizer
+        self._policies: BoundPolicies[CompiledPolicy] = BoundPolicies(reader, forms, "validating", _compiled)
 
     async def validate(self, attributes: Attributes) -> None:
-        bindings = list(self._reader.list(BINDINGS))
-        if not bindings or attributes.resource.group == GROUP:
+        invocations = await self._policies.invocations(attributes)
+        if not invocations:
             return
-        for binding in bindings:
-            policy = self._reader.get(POLICIES, "", binding["spec"].get("policyName", ""))
-            if policy is None or not covers(policy["spec"].get("matchConstraints") or {}, attributes, self._reader):
+        from apiserver.admission.policies.activation import Activations
+
+        activations = Activations(attributes, self._reader, self._forms, self._authorizer)
+        findings = _Findings(attributes)
+        for invocation in invocations:
+            if invocation.error:
+                if not invocation.ignores_failures:
+                    findings.refuse(invocation, invocation.error)
                 continue
-            if covers(binding["spec"].get("matchResources") or {}, attributes, self._reader):
-                self._enforce(policy, binding, attributes)
-
-    def _enforce(self, policy: ReadOnlyObject, binding: ReadOnlyObject, attributes: Attributes) -> None:
-        """Refuse, or warn, as the binding says."""
-        actions = binding["spec"].get("validationActions") or ()
-        names = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
-        for denial in self._denials(policy, binding, attributes):
-            if "Warn" in actions:
-                attributes.warn(f"Validation failed for {names}: {denial.message}")
-            if "Deny" in actions:
-                raise _refusal(attributes, f"{names} denied request: {denial.message}", denial.reason)
-
-    def _denials(self, policy: ReadOnlyObject, binding: ReadOnlyObject, attributes: Attributes) -> Iterator[Denial]:
-        from apiserver.admission.policies.validating import Denial, bindings_of
-
-        compiled = self._compile(policy)
-        try:
-            params = self._params(policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), attributes)
-        except ConfigurationError as error:
-            if not compiled.ignores_failures:
-                yield Denial(f"failed to configure binding: {error}")
-            return
-        is_namespace = str(attributes.resource) == "namespaces"
-        namespace = None if is_namespace else self._reader.get("namespaces", "", attributes.namespace)
-        for param in params:
-            yield from compiled.denials(bindings_of(attributes, param, namespace))
-
-    def _compile(self, policy: ReadOnlyObject) -> CompiledPolicy:
-        from apiserver.admission.policies.validating import CompiledPolicy
-
-        name, version = policy["metadata"]["name"], policy["metadata"]["resourceVersion"]
-        known, compiled = self._compiled.get(name, ("", None))
-        if compiled is None or known != version:
-            compiled = CompiledPolicy.of(policy)
-            self._compiled[name] = (version, compiled)
-        return compiled
-
-    # -- parameters -----------------------------------------------------------------------------------------------
-
-    def _params(self, kind: Any, reference: Any, attributes: Attributes) -> Sequence[ReadOnlyObject | None]:
-        """The objects a binding refers to; one nothing where the policy takes none."""
-        if kind is None or reference is None:
-            return [None]
-        resource = self._resource_of(kind)
-        namespace = reference.get("namespace") or attributes.namespace
-        candidates = [
-            obj
-            for obj in self._reader.list(resource)
-            if (obj["metadata"].get("namespace") or namespace) == namespace and _is_referred(obj, reference)
-        ]
-        if not candidates and reference.get("parameterNotFoundAction") == "Deny":
-            raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return [{"kind": kind["kind"], "apiVersion": kind["apiVersion"], **obj} for obj in candidates]
-
-    def _resource_of(self, kind: Any) -> str:
-        """The storage resource of a kind: a definition says it of custom ones, the others follow the usual plural."""
-        group = kind["apiVersion"].rpartition("/")[0]
-        for definition in self._reader.list(DEFINITIONS):
-            spec = definition["spec"]
-            if spec["group"] == group and spec["names"]["kind"] == kind["kind"]:
-                return f"{spec['names']['plural']}.{group}"
-        singular = kind["kind"].lower()
-        plural = (
-            f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}{'es' if singular[-1] == 's' else 's'}"
-        )
-        return f"{plural}.{group}" if group else plural
+            activation = await activations.of(invocation.matched, invocation.param, invocation.compiled.composition)
+            findings.take(invocation, invocation.compiled.verdict(activation))
+        findings.conclude()
 
 
-def _is_referred(obj: ReadOnlyObject, reference: Any) -> bool:
-    if name := reference.get("name"):
-        return bool(obj["metadata"]["name"] == name)
-    selector = selectors.from_label_selector(reference.get("selector") or {})
-    return selector.matches(obj["metadata"].get("labels") or {})
+def _compiled(policy: ReadOnlyObject) -> CompiledPolicy:
+    from apiserver.admission.policies.validating import CompiledPolicy
+
+    return CompiledPolicy.of(policy)
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What the policies say of a write so far. The first refusal is the answer; warnings and audit have them all."""
+
+    attributes: Attributes
+    refusals: list[tuple[str, str]] = field(default_factory=list)  # message and reason
+    annotations: dict[str, list[str]] = field(default_factory=dict)  # by their key in the audit event
+
+    def take(self, invocation: Invocation[CompiledPolicy], verdict: Verdict) -> None:
+        assert invocation.binding is not None
+        actions = invocation.binding["spec"].get("validationActions") or ()
+        for denial in verdict.denials:
+            for action in actions:
+                if action == "Deny":
+                    self.refuse(invocation, denial.message, denial.reason)
+                elif action == "Warn":
+                    self.attributes.warn(f"Validation failed for {_names(invocation)}: {denial.message}")
+                elif action == "Audit":
+                    self.attributes.annotate(VALIDATION_FAILURE, _failure_text(invocation, denial))
+        for key, value in verdict.annotations.items():
+            self._annotate(f"{invocation.name}/{key}", value)
+        for failure in verdict.failures:
+            self.refuse(invocation, failure.message)
+
+    def _annotate(self, key: str, value: str) -> None:
+        """Values of several bindings stand side by side, each once."""
+        value = value.encode()[:MAX_ANNOTATION_BYTES].decode(errors="ignore")
+        values = self.annotations.setdefault(key, [])
+        if value not in values:
+            values.append(value)
+
+    def refuse(self, invocation: Invocation[CompiledPolicy], message: str, reason: str = "") -> None:
+        self.refusals.append((f"{_names(invocation)} denied request: {message}", reason or "Invalid"))
+
+    def conclude(self) -> None:
+        """Write the annotations down and refuse what is to be refused."""
+        for key, values in self.annotations.items():
+            self.attributes.annotate(key, ", ".join(values))
+        for message, reason in self.refusals:
+            raise _refusal(self.attributes, message, reason)
+
+
+def _names(invocation: Invocation[CompiledPolicy]) -> str:
+    named = f"ValidatingAdmissionPolicy '{invocation.name}'"
+    return f"{named} with binding '{invocation.binding_name}'" if invocation.binding is not None else named
+
+
+def _failure_text(invocation: Invocation[CompiledPolicy], denial: Denial) -> str:
+    """The value of the annotation for a validation that failed: JSON, a list of one."""
+    assert invocation.binding is not None
+    spec: Mapping[str, object] = invocation.binding["spec"]
+    failure = {
+        "message": denial.message,
+        "policy": invocation.name,
+        "binding": invocation.binding_name,
+        "expressionIndex": denial.place,
+        "validationActions": spec["validationActions"],
+    }
+    return orjson.dumps([failure]).decode()
 
 
 def _refusal(attributes: Attributes, message: str, reason: str) -> Forbidden:

@@ -7,16 +7,36 @@ k8s.io/apiserver/pkg/admission/plugin/cel/compile.go (v1.36). Imported only wher
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver.cel.environment import Environment, Program
+from apiserver.cel.patches import JSON_PATCH as OPERATION
+from apiserver.cel.patches import OBJECT
 from apiserver.cel.syntax import CompileError
-from apiserver.cel.types import BOOL, DYN, NULL, STRING, Field, Type, list_of, map_of, object_of
+from apiserver.cel.types import (
+    AUTHORIZER,
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    RESOURCE_CHECK,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Field,
+    Type,
+    list_of,
+    map_of,
+    object_of,
+)
 
 Json = Mapping[str, Any]
 
-JSON_PATCH, APPLY_CONFIGURATION = list_of(Type("JSONPatch")), Type("Object")
+JSON_PATCH, APPLY_CONFIGURATION = list_of(OPERATION), OBJECT
 
 
 class ExpressionError(ValueError):
@@ -51,6 +71,14 @@ _REQUEST = _object(
     dryRun=BOOL,
     options=DYN,
 )
+_CONDITION = _object(
+    "kubernetes.NamespaceCondition",
+    status=STRING,
+    type=STRING,
+    lastTransitionTime=TIMESTAMP,
+    message=STRING,
+    reason=STRING,
+)
 _NAMESPACE = _object(
     "kubernetes.Namespace",
     metadata=_object(
@@ -61,16 +89,20 @@ _NAMESPACE = _object(
         labels=map_of(STRING, STRING),
         annotations=map_of(STRING, STRING),
         UID=STRING,
-        creationTimestamp=DYN,
-        deletionGracePeriodSeconds=DYN,
-        deletionTimestamp=DYN,
-        generation=DYN,
+        creationTimestamp=TIMESTAMP,
+        deletionGracePeriodSeconds=INT,
+        deletionTimestamp=TIMESTAMP,
+        generation=INT,
         resourceVersion=STRING,
         finalizers=list_of(STRING),
     ),
     spec=_object("kubernetes.NamespaceSpec", finalizers=list_of(STRING)),
-    status=_object("kubernetes.NamespaceStatus", phase=STRING),
+    status=_object("kubernetes.NamespaceStatus", conditions=list_of(_CONDITION), phase=STRING),
 )
+
+AUTHORIZER_NAME, REQUEST_RESOURCE = "authorizer", "authorizer.requestResource"
+_AUTHORIZERS = {AUTHORIZER_NAME: AUTHORIZER, REQUEST_RESOURCE: RESOURCE_CHECK}
+_KEPT = frozenset((*(type_.name for type_ in (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +112,22 @@ class Expressions:
     environment: Environment
 
     @classmethod
-    def of(cls, *, has_params: bool = False, has_namespace: bool = True) -> Expressions:
-        variables = {"object": DYN, "oldObject": DYN, "request": _REQUEST}
+    def of(cls, *, has_params: bool = False, has_authorizer: bool = True) -> Expressions:
+        variables = {"object": DYN, "oldObject": DYN, "request": _REQUEST, "namespaceObject": _NAMESPACE}
         if has_params:
             variables["params"] = DYN
-        if has_namespace:
-            variables["namespaceObject"] = _NAMESPACE
-        return cls(Environment(variables, ("Object", "JSONPatch")))
+        if has_authorizer:
+            variables |= _AUTHORIZERS
+        return cls(Environment(variables))
+
+    def with_patches(self) -> Expressions:
+        """Those of a mutation, which make patches."""
+        return Expressions(self.environment.with_patches())
+
+    def with_variables(self, types: Mapping[str, Type]) -> Expressions:
+        """Expressions that may also name `variables.x`."""
+        fields = {name: Field(name, type_) for name, type_ in types.items()}
+        return Expressions(self.environment.with_variables({"variables": object_of("kubernetes.variables", fields)}))
 
     def compile(self, source: str, *results: Type) -> Program:
         """The program of an expression, whose type is one of `results` (any where none is given)."""
@@ -99,25 +140,37 @@ class Expressions:
             raise ExpressionError(f"must evaluate to {wanted} but got {program.type}")
         return program
 
-    def with_composed(self, variables: Sequence[Json]) -> tuple[Expressions, dict[str, Program], dict[int, str]]:
-        """Expressions that may also name `variables.x`; the variables' programs, and what is wrong with which.
 
-        A variable sees those before it.
-        """
-        fields: dict[str, Field] = {}
-        programs: dict[str, Program] = {}
-        problems: dict[int, str] = {}
+@dataclass(slots=True)
+class Composition:
+    """The variables of a policy: their programs, and what is wrong with which of them, by place."""
+
+    types: dict[str, Type] = field(default_factory=dict)
+    programs: dict[str, Program | ExpressionError] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plain: Expressions, variables: Sequence[Json]) -> Composition:
+        """A variable sees those before it; one that does not compile may be anything."""
+        composition = cls()
         for i, variable in enumerate(variables):
             name = variable.get("name", "")
-            known = Expressions(self.environment.with_variables({"variables": object_of("variables", dict(fields))}))
             try:
-                programs[name] = known.compile(variable.get("expression", ""))
+                program = plain.with_variables(composition.types).compile(variable.get("expression", ""))
             except ExpressionError as error:
-                problems[i] = str(error)
-                continue
-            fields[name] = Field(name, programs[name].type)
-        composed = self.environment.with_variables({"variables": object_of("variables", fields)})
-        return Expressions(composed), programs, problems
+                composition.programs[name], composition.problems[i] = error, str(error)
+                composition.types[name] = DYN
+            else:
+                composition.programs[name] = program
+                composition.types[name] = _kept(program.type)
+        return composition
+
+
+def _kept(type_: Type) -> Type:
+    """What is left of an expression's type in the variable that holds it: objects lose theirs."""
+    if type_.name in ("list", "map"):
+        return Type(type_.name, tuple(_kept(parameter) for parameter in type_.parameters))
+    return type_ if type_.name in _KEPT else DYN
 
 
 CONDITION, MESSAGE, ANNOTATION = (BOOL,), (STRING,), (STRING, NULL)

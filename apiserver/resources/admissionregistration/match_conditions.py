@@ -24,12 +24,12 @@ def check_match_conditions(conditions: Sequence[Json], path: str, errors: Errors
         return
     from apiserver.admission.policies.expressions import CONDITION, Expressions
 
-    expressions, seen = Expressions.of(has_params=has_params, has_namespace=has_params), set[str]()
+    expressions, seen = Expressions.of(has_params=has_params), set[str]()
     for i, condition in enumerate(conditions):
         name, at = condition.get("name", ""), f"{path}[{i}]"
         source = condition.get("expression", "")
         if check_expression(source, f"{at}.expression", errors):
-            check_compiles(source, expressions, CONDITION, f"{at}.expression", errors)
+            check_compiles(source.strip(), expressions, CONDITION, f"{at}.expression", errors)
         if not name:
             errors.append(field.required(f"{at}.name"))
             continue
@@ -48,10 +48,16 @@ def check_expression(expression: str, path: str, errors: Errors, *, reason: str 
 
 
 def check_compiles(
-    expression: str, expressions: Expressions, results: Sequence[Type], path: str, errors: Errors
+    expression: str,
+    expressions: Expressions,
+    results: Sequence[Type],
+    path: str,
+    errors: Errors,
+    *,
+    shown: str | None = None,
 ) -> None:
-    """It is one of CEL, of a type that is asked for."""
+    """It is one of CEL, of a type that is asked for. `shown` is how the error quotes it, where that is not as it is."""
     try:
         expressions.compile(expression, *results)
     except ValueError as error:
-        errors.append(field.invalid(path, expression, str(error)))
+        errors.append(field.invalid(path, expression if shown is None else shown, str(error)))

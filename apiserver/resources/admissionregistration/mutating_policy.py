@@ -42,7 +42,8 @@ class MutatingPolicyStrategy(SpecKind):
         spec = obj["spec"]
         check_policy(spec, "spec", errors)
         check_mutating_operations(spec.get("matchConstraints") or {}, "spec.matchConstraints", errors)
-        expressions = check_conditions_and_variables(spec, "spec", errors)
+        expressions, _ = check_conditions_and_variables(spec, "spec", errors, always_composed=True)
+        expressions = expressions.with_patches()
         mutations = spec.get("mutations") or NO_ITEMS
         if not mutations:
             errors.append(field.required("spec.mutations", "mutations must contain at least one item"))
@@ -68,7 +69,7 @@ def _check_mutation(mutation: Json, expressions: Expressions, path: str, errors:
         if kind == patch_type and part is None:
             errors.append(field.required(at, f"must be specified when patchType is {patch_type}"))
         elif part is not None and kind == patch_type:
-            source = part.get("expression", "")
+            source = part.get("expression", "").strip()
             if check_expression(source, f"{at}.expression", errors):
                 check_compiles(source, expressions, [results[kind]], f"{at}.expression", errors)
         elif part is not None:

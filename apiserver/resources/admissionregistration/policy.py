@@ -51,16 +51,25 @@ def check_policy(spec: Json, path: str, errors: Errors) -> None:
             errors.append(field.required(f"{at}.resourceRules"))
 
 
-def check_conditions_and_variables(spec: Json, path: str, errors: Errors) -> Expressions:
-    """What a policy's other expressions may name comes back: all of it, so that one mistake is told once."""
-    from apiserver.admission.policies.expressions import Expressions
+def check_conditions_and_variables(
+    spec: Json, path: str, errors: Errors, *, always_composed: bool
+) -> tuple[Expressions, Expressions]:
+    """What a policy's other expressions may name comes back, then what its messages may, who ask no authorizer.
+
+    Without variables there is no `variables`, unless `always_composed`.
+    """
+    from apiserver.admission.policies.expressions import Composition, Expressions
 
     has_params = spec.get("paramKind") is not None
-    conditions = spec.get("matchConditions") or NO_ITEMS
+    conditions, variables = spec.get("matchConditions") or NO_ITEMS, spec.get("variables") or NO_ITEMS
     check_match_conditions(conditions, f"{path}.matchConditions", errors, has_params=has_params)
-    composed, _, problems = Expressions.of(has_params=has_params).with_composed(spec.get("variables") or NO_ITEMS)
-    _check_variables(spec.get("variables") or NO_ITEMS, problems, f"{path}.variables", errors)
-    return composed
+    plain = Expressions.of(has_params=has_params)
+    messages = Expressions.of(has_params=has_params, has_authorizer=False)
+    if not variables and not always_composed:
+        return plain, messages
+    composition = Composition.of(plain, variables)
+    _check_variables(variables, composition.problems, f"{path}.variables", errors)
+    return plain.with_variables(composition.types), messages.with_variables(composition.types)
 
 
 def _check_variables(variables: Sequence[Json], problems: Mapping[int, str], path: str, errors: Errors) -> None:

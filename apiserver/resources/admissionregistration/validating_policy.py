@@ -41,13 +41,13 @@ class ValidatingPolicyStrategy(SpecKind):
     def check(self, obj: Object, errors: Errors) -> None:
         spec = obj["spec"]
         check_policy(spec, "spec", errors)
-        expressions = check_conditions_and_variables(spec, "spec", errors)
+        expressions, messages = check_conditions_and_variables(spec, "spec", errors, always_composed=False)
         validations, annotations = spec.get("validations") or NO_ITEMS, spec.get("auditAnnotations") or NO_ITEMS
         if not validations and not annotations:
             errors.append(field.required("spec.validations", NOTHING_TO_DO))
             errors.append(field.required("spec.auditAnnotations", NOTHING_TO_DO))
         for i, validation in enumerate(validations):
-            _check_validation(validation, expressions, f"spec.validations[{i}]", errors)
+            _check_validation(validation, expressions, messages, f"spec.validations[{i}]", errors)
         _check_annotations(annotations, obj["metadata"].get("name", ""), expressions, "spec.auditAnnotations", errors)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
@@ -67,7 +67,9 @@ class ValidatingPolicyStrategy(SpecKind):
         return reserved_name_warnings(obj)
 
 
-def _check_validation(validation: Json, expressions: Expressions, path: str, errors: Errors) -> None:
+def _check_validation(
+    validation: Json, expressions: Expressions, messages: Expressions, path: str, errors: Errors
+) -> None:
     from apiserver.admission.policies.expressions import CONDITION, MESSAGE
 
     expression = validation.get("expression", "")
@@ -80,7 +82,7 @@ def _check_validation(validation: Json, expressions: Expressions, path: str, err
         elif name == "message" and _has_line_break(text.strip()):
             errors.append(field.invalid(f"{path}.{name}", text, "must not contain line breaks"))
         elif name == "messageExpression" and text:
-            check_compiles(text, expressions, MESSAGE, f"{path}.{name}", errors)
+            check_compiles(text, messages, MESSAGE, f"{path}.{name}", errors)
     if "reason" in validation:
         check_one_of(validation["reason"], REASONS, f"{path}.reason", errors)
 
@@ -101,10 +103,11 @@ def _check_annotations(
         else:
             errors.append(field.invalid(f"{at}.key", key, "requires metadata.name be non-empty"))
         if check_expression(value, f"{at}.valueExpression", errors, reason="valueExpression is not specified"):
-            check_compiles(value, expressions, ANNOTATION, f"{at}.valueExpression", errors)
-        if len(value.strip().encode()) > MAX_VALUE_EXPRESSION_BYTES:
-            reason = f"must not exceed {MAX_VALUE_EXPRESSION_BYTES} bytes in length"
-            errors.append(field.required(f"{at}.valueExpression", reason))
+            if len(value.strip().encode()) > MAX_VALUE_EXPRESSION_BYTES:
+                reason = f"must not exceed {MAX_VALUE_EXPRESSION_BYTES} bytes in length"
+                errors.append(field.required(f"{at}.valueExpression", reason))
+            else:
+                check_compiles(value.strip(), expressions, ANNOTATION, f"{at}.valueExpression", errors, shown=value)
         if key in seen:
             errors.append(field.duplicate(f"{at}.key", key))
         seen.add(key)
