@@ -1,6 +1,7 @@
 """The objects every cluster has from its first second: namespaces, priority classes, the kubernetes Service, RBAC.
 
-`server.py` calls `bootstrap` before it serves. What exists already is left as it is, so a restart changes nothing.
+`server.py` calls `bootstrap` before it serves. What exists already is left as it is, but for roles and bindings: those
+get back what they lack, as upstream.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ import asyncio
 
 from apiserver.auth.authentication import MASTERS, User
 from apiserver.auth.bootstrap.policy import OBJECTS
+from apiserver.auth.bootstrap.reconciliation import is_bound_elsewhere, reconciled
+from apiserver.auth.rbac import GROUP as RBAC
+from apiserver.registry.catalog import Kind
 from apiserver.registry.context import SERVER, Context
+from apiserver.registry.options import DeleteOptions
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import Key
 from kubeloop.apimachinery.meta import Object, deep_copy
@@ -48,7 +53,7 @@ _KUBERNETES_SERVICE: Object = {
 _FIRST: tuple[tuple[str, str, Object], ...] = tuple(("", "Namespace", {"metadata": {"name": n}}) for n in _NAMESPACES)
 _THEN: tuple[tuple[str, str, Object], ...] = (
     *(("scheduling.k8s.io", "PriorityClass", obj) for obj in _PRIORITY_CLASSES),
-    *(("rbac.authorization.k8s.io", obj["kind"], obj) for obj in OBJECTS),
+    *((RBAC, obj["kind"], obj) for obj in OBJECTS),
     ("", "Service", _KUBERNETES_SERVICE),
 )
 
@@ -68,9 +73,23 @@ async def _ensure(registry: Registry, group: str, kind_name: str, obj: Object) -
     assert kind is not None, f"{kind_name} is in the catalog"
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "")
-    if registry.machinery.cache.get(Key(kind.storage, namespace, metadata["name"])) is not None:
+    existing = registry.machinery.cache.get(Key(kind.storage, namespace, metadata["name"]))
+    if existing is not None and (group != RBAC or not await _reconcile(registry, kind, existing.object(), obj)):
         return
     obj.pop("kind", None)
     obj.pop("apiVersion", None)
     kind.strategy.default(obj)
     await registry.store(kind).create(obj, Context(_SYSTEM, namespace, field_manager=SERVER))
+
+
+async def _reconcile(registry: Registry, kind: Kind, existing: Object, expected: Object) -> bool:
+    """Give a role or binding back what it lacks; True where it was removed, to be made anew."""
+    metadata = existing["metadata"]
+    context = Context(_SYSTEM, metadata.get("namespace", ""), metadata["name"], field_manager=SERVER)
+    if is_bound_elsewhere(existing, expected):
+        await registry.deleter(kind).delete(context, DeleteOptions(uid=metadata["uid"]))
+        return True
+    made = reconciled(existing, expected)
+    if made is not None:
+        await registry.store(kind).update(deep_copy(made), context)
+    return False

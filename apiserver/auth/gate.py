@@ -129,7 +129,7 @@ def access_of(user: User, method: str, path: str, query: Query) -> Access:
     group = "" if segments[0] == "api" else segments[1]
     version, *rest = segments[2 if group else 1 :]
     verb = _VERBS.get(method, "")
-    if rest[0] in ("watch", "proxy") and len(rest) > 1:
+    if is_verb_in_path := rest[0] in ("watch", "proxy") and len(rest) > 1:
         verb, rest = rest[0], rest[1:]
     namespace = rest[1] if rest[0] == "namespaces" and len(rest) > 1 else ""
     if namespace and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
@@ -139,7 +139,7 @@ def access_of(user: User, method: str, path: str, query: Query) -> Access:
         verb, name = _list_verb(query), _selected_name(query)
     if not name and verb == "delete":
         verb = "deletecollection"
-    selector = _field_selector(query) if verb in _SELECTING_VERBS else ""
+    selector = _field_selector(query) if verb in _SELECTING_VERBS and not is_verb_in_path else ""
     return Access(user, verb, group, version, resource, subresource, namespace, name, field_selector=selector)
 
 

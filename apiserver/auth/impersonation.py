@@ -7,6 +7,7 @@ to be this user (`impersonate:<mode>`); then the old all-or-nothing verb `impers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
@@ -24,12 +25,15 @@ from apiserver.auth.authentication import (
 )
 from apiserver.auth.authorization import Access, Authorizer, forbidden
 from kubeloop.apimachinery.errors import BadRequest, Forbidden
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.metadata_validation import domain_path_errors
 from kubeloop.apimachinery.validation import dns_label_errors, dns_subdomain_errors
 
 NODE_NAME_KEY = "authentication.kubernetes.io/node-name"
 
 _GROUP = "authentication.k8s.io"
 _EXTRA_PREFIX = "impersonate-extra-"
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _MANY = 4  # from so many values on, the right to all of them is asked about first
 
 
@@ -76,7 +80,7 @@ def _wanted(headers: Iterable[tuple[str, str]]) -> _Wanted | None:
         elif name == "impersonate-group":
             wanted.groups.append(value)
         elif name.startswith(_EXTRA_PREFIX):
-            wanted.extra.setdefault(unquote(name[len(_EXTRA_PREFIX) :]), []).append(value)
+            wanted.extra.setdefault(_extra_key(name[len(_EXTRA_PREFIX) :]), []).append(value)
     if wanted.name:
         return wanted
     if wanted.is_name_only:
@@ -84,9 +88,14 @@ def _wanted(headers: Iterable[tuple[str, str]]) -> _Wanted | None:
     raise BadRequest(f"requested {_go_struct(wanted)} without impersonating a user name")
 
 
+def _extra_key(encoded: str) -> str:
+    """Percent-escapes read; with one that is none, the text as it is."""
+    return encoded if _BAD_ESCAPE.search(encoded) else unquote(encoded)
+
+
 def _modes(wanted: _Wanted, requestor: User) -> Iterator[str]:
     """The ways to impersonate this user, narrowest first; "" is the old one."""
-    is_node = wanted.name.startswith(NODE_PREFIX)
+    is_node = _is_node(wanted.name)
     is_account = _service_account(wanted.name) is not None
     if is_node and wanted.is_name_only:
         if _service_account(requestor.name) is not None and _node_of(requestor) == _node_name(wanted.name):
@@ -122,7 +131,7 @@ class _Check:
     def _require_name(self, wanted: _Wanted) -> list[str]:
         """Asks about the name; answers the groups: those wanted, or those that nodes and accounts always have."""
         account = _service_account(wanted.name)
-        if self.mode and wanted.name.startswith(NODE_PREFIX):
+        if self.mode and _is_node(wanted.name):
             node = "*" if self.mode == "associated-node" else _node_name(wanted.name)
             self._require(self._about("nodes", node))
             return [NODES_GROUP]
@@ -146,8 +155,8 @@ class _Check:
 
     def _require_extra(self, extra: dict[str, list[str]]) -> None:
         about = self._about("userextras", "", _GROUP)
-        if self.mode and any("" in values for values in extra.values()):
-            raise forbidden(about, "impersonating the empty string value in extra is not allowed")
+        if self.mode and (refusal := next(filter(None, map(_extra_error, extra.items())), "")):
+            raise forbidden(about, refusal)
         if self._may_all(replace(about, subresource="*", name="*"), sum(map(len, extra.values()))):
             return
         for key, values in extra.items():
@@ -168,6 +177,20 @@ class _Check:
             raise forbidden(access, decision.reason)
 
 
+def _extra_error(entry: tuple[str, list[str]]) -> str:
+    """What keeps an extra from being impersonated in the narrow modes."""
+    key, values = entry
+    doing = "in extra is not allowed"
+    if not key:
+        return f"impersonating the empty string key {doing}"
+    if errors := domain_path_errors(key, "extra.key"):
+        text = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
+        return f"impersonating an invalid key {doing}: {text}"
+    if key != key.lower():
+        return f"impersonating a non-lowercase key {doing}: {go_quote(key)}"
+    return f"impersonating the empty string value {doing}" if "" in values else ""
+
+
 def _complete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
     """Everybody is known or unknown; whoever says unknown stays so."""
     if name == ANONYMOUS:
@@ -185,6 +208,10 @@ def _service_account(user_name: str) -> tuple[str, str] | None:
     if not user_name.startswith(SERVICE_ACCOUNT_PREFIX) or not colon or ":" in name:
         return None
     return None if dns_label_errors(namespace) or dns_subdomain_errors(name) else (namespace, name)
+
+
+def _is_node(user_name: str) -> bool:
+    return user_name.startswith(NODE_PREFIX) and not dns_subdomain_errors(_node_name(user_name))
 
 
 def _node_name(user_name: str) -> str:

@@ -12,14 +12,15 @@ from typing import Any
 
 from apiserver.auth.authentication import Authenticator, TokenRefused, User
 from apiserver.auth.authorization import Access, Authorizer
+from apiserver.auth.review_selectors import field_selector_of, selector_errors, unread
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError
-from kubeloop.apimachinery.field_selectors import escape
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
 AUTHORIZATION_GROUP = "authorization.k8s.io"
+_SYSTEM_FIELDS = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,20 @@ class Reviewers:
     authenticator: Authenticator
     authorizer: Authorizer
     now: datetime
+
+
+def prepare(obj: Object, namespace: str) -> None:
+    """What every create does to its object first: the system's fields go, and the namespace is the URL's.
+
+    `namespace` is "" for what has none. BadRequest where the object says another.
+    """
+    metadata = obj["metadata"] = dict(obj.get("metadata") or {})
+    for name in _SYSTEM_FIELDS:
+        metadata.pop(name, None)
+    if not namespace:
+        metadata.pop("namespace", None)
+    elif metadata.setdefault("namespace", namespace) != namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
 
 def review(kind: str, obj: Object, user: User, reviewers: Reviewers, namespace: str = "") -> Object:
@@ -61,8 +76,6 @@ def _local_subject_access_review(obj: Object, user: User, reviewers: Reviewers, 
         + _metadata_errors(obj, ("namespace",))
         + _local_errors(spec, own)
     )
-    if own != namespace:
-        raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
     return {**_question(obj), "status": _access_status(spec, _subject(spec), reviewers.authorizer)}
 
 
@@ -134,6 +147,8 @@ def _access_status(spec: Mapping[str, Any], user: User, authorizer: Authorizer) 
     status: Object = {"allowed": decision.allowed}
     if decision.reason:
         status["reason"] = decision.reason
+    if errors := unread(spec.get("resourceAttributes") or {}):
+        status["evaluationError"] = "; ".join(errors)
     return status
 
 
@@ -151,19 +166,8 @@ def _access(spec: Mapping[str, Any], user: User) -> Access:
         asked.get("subresource", ""),
         asked.get("namespace", ""),
         asked.get("name", ""),
-        field_selector=_field_selector(asked.get("fieldSelector") or {}),
+        field_selector=field_selector_of(asked),
     )
-
-
-def _field_selector(asked: Mapping[str, Any]) -> str:
-    """The field selector asked about, as a request would write it; requirements of other kinds leave all open."""
-    signs = {"In": "=", "NotIn": "!="}
-    terms = [
-        f"{one.get('key', '')}{signs[one['operator']]}{escape(one['values'][0])}"
-        for one in asked.get("requirements") or ()
-        if one.get("operator") in signs and len(one.get("values") or ()) == 1
-    ]
-    return ",".join(terms) or asked.get("rawSelector", "")
 
 
 def _subject(spec: Mapping[str, Any]) -> User:
@@ -195,20 +199,7 @@ def _subject_errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _selector_errors(spec: Mapping[str, Any]) -> list[FieldError]:
-    errors = []
-    for name in ("fieldSelector", "labelSelector"):
-        selector = (spec.get("resourceAttributes") or {}).get(name)
-        path = f"spec.resourceAttributes.{name}"
-        if selector is None:
-            continue
-        raw, requirements = selector.get("rawSelector"), selector.get("requirements")
-        if raw and requirements:
-            detail = "may not specified at the same time as requirements"
-            errors.append(field.invalid(f"{path}.rawSelector", raw, detail))
-        if not raw and not requirements:
-            detail = f"when {path} is specified, requirements or rawSelector is required"
-            errors.append(field.required(f"{path}.requirements", detail))
-    return errors
+    return selector_errors(spec.get("resourceAttributes") or {})
 
 
 def _metadata_errors(obj: Object, allowed: Sequence[str]) -> list[FieldError]:

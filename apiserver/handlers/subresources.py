@@ -72,8 +72,15 @@ class SubresourceHandler:
         of = GroupVersionKind(resource.group, resource.version, resource.kind)
         obj = call.decoder.read_other(of, call.body, options.field_validation, call.warnings)
         obj.update({"kind": resource.kind, "apiVersion": resource.api_version})
+        reviews.prepare(obj, call.target.namespace)
+        context = call.context(options)
+        call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
+        chain, attributes = call.registry.machinery.admission, _creation(call, options, obj)
+        await chain.mutate(attributes)
+        obj = attributes.object or obj
         reviewers = reviews.Reviewers(self._authenticator, self._authorizer, call.now())
         reviewed = reviews.review(resource.kind, obj, call.user, reviewers, call.target.namespace)
+        await chain.validate(attributes)
         return Response(201, write(reviewed, call.form), call.form.media_type)
 
     async def _log(self, call: Call) -> Response:
@@ -92,18 +99,7 @@ class SubresourceHandler:
         options = WriteOptions.parse("CreateOptions", call.query)
         request = call.decoder.read_other(_TOKEN_REQUEST, call.body, options.field_validation, call.warnings)
         target, chain = call.target, call.registry.machinery.admission
-        attributes = Attributes(
-            CREATE,
-            target.kind.resource,
-            target.namespace,
-            target.name,
-            request,
-            user=call.user,
-            subresource=target.subresource,
-            dry_run=options.dry_run,
-            warn=call.warnings.add,
-            annotate=call.annotate,
-        )
+        attributes = _creation(call, options, request)
         await chain.mutate(attributes)
         answer = await self._token_requests.answer(
             request, target.namespace, target.name, lambda: chain.validate(attributes)
@@ -112,6 +108,23 @@ class SubresourceHandler:
 
     async def _pod(self, call: Call) -> Object:
         return (await call.registry.store(call.target.kind).get(call.context())).object()
+
+
+def _creation(call: Call, options: WriteOptions, obj: Object) -> Attributes:
+    """What admission is asked about an object that is created and not stored."""
+    target = call.target
+    return Attributes(
+        CREATE,
+        target.kind.resource,
+        target.namespace,
+        target.name,
+        obj,
+        user=call.user,
+        subresource=target.subresource,
+        dry_run=options.dry_run,
+        warn=call.warnings.add,
+        annotate=call.annotate,
+    )
 
 
 def _no_kubelet(what: str) -> ApiError:

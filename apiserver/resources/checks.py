@@ -51,16 +51,7 @@ def check_path_segment(value: str, path: str, errors: Errors) -> None:
 
 def check_domain_path(value: str, path: str, errors: Errors) -> None:
     """`example.com/job-controller`: a domain and a path below it."""
-    if not value:
-        errors.append(field.required(path))
-        return
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        reason = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        errors.append(field.invalid(path, value, reason))
-        return
-    check_dns_subdomain(domain, path, errors)
-    check_with(validation.http_path_errors(rest), rest, path, errors)
+    errors.extend(metadata_validation.domain_path_errors(value, path))
 
 
 def check_config_map_key(value: str, path: str, errors: Errors) -> None:

@@ -168,6 +168,17 @@ def field_manager_errors(manager: str, path: str) -> list[FieldError]:
     return errors
 
 
+def domain_path_errors(value: str, path: str) -> list[FieldError]:
+    """What keeps a value from being a domain and a path below it: `example.com/job-controller`."""
+    if not value:
+        return [field.required(path)]
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        return _invalid(path, value, ['must be a domain-prefixed path (such as "acme.io/foo")'])
+    in_domain = _invalid(path, domain, validation.dns_subdomain_errors(domain))
+    return in_domain + _invalid(path, rest, validation.http_path_errors(rest))
+
+
 def immutable_errors(new: Any, old: Any, path: str) -> list[FieldError]:
     """One error where the value changed (ValidateImmutableField)."""
     return [] if new == old else [field.invalid(path, new, validation.IMMUTABLE)]

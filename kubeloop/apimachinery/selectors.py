@@ -167,10 +167,18 @@ def label_selector_errors(
     errors = labels_errors(selector.get("matchLabels") or {}, field.child(path, "matchLabels"))
     for i, expression in enumerate(selector.get("matchExpressions") or ()):
         at = field.index(field.child(path, "matchExpressions"), i)
-        errors += _operator_errors(expression, at, allow_unknown_operators)
-        errors += label_key_errors(expression.get("key", ""), field.child(at, "key"))
-        if not allow_invalid_values:
-            errors += _value_errors(expression.get("values") or (), field.child(at, "values"))
+        errors += expression_errors(expression, at, allow_invalid_values, allow_unknown_operators)
+    return errors
+
+
+def expression_errors(
+    expression: Mapping[str, Any], path: str, allow_invalid_values: bool = False, allow_unknown_operators: bool = False
+) -> list[FieldError]:
+    """What is wrong with one `metav1.LabelSelectorRequirement` at `path`."""
+    errors = _operator_errors(expression, path, allow_unknown_operators)
+    errors += label_key_errors(expression.get("key", ""), field.child(path, "key"))
+    if not allow_invalid_values:
+        errors += _value_errors(expression.get("values") or (), field.child(path, "values"))
     return errors
 
 

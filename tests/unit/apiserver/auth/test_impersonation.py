@@ -114,3 +114,40 @@ def test_groups_alone_are_a_bad_request() -> None:
         "without impersonating a user name"
     )
     assert expected == refused.value.message
+
+
+def test_an_extra_key_that_is_no_escape_stays_as_it_is() -> None:
+    """As upstream, which reads percent-escapes only where all of them are."""
+    headers = [("impersonate-user", "robot"), ("impersonate-extra-a%2fb%zz", "x")]
+
+    assert {"a%2fb%zz": ["x"]} == impersonate(ALICE, headers, LIST, AlwaysAllow()).extra
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (
+            "team",
+            'an invalid key in extra is not allowed: extra.key: Invalid value: "team": '
+            'must be a domain-prefixed path (such as "acme.io/foo")',
+        ),
+        ("", "the empty string key in extra is not allowed"),
+    ],
+)
+def test_the_narrow_modes_take_no_odd_keys(key: str, expected: str) -> None:
+    """The old way to impersonate still does."""
+    headers = [("impersonate-user", "robot"), (f"impersonate-extra-{key}", "x")]
+    narrow = Allowing("impersonate-on:user-info:list configmaps ", "impersonate:user-info users robot")
+
+    with pytest.raises(Forbidden) as refused:
+        impersonate(ALICE, headers, LIST, narrow)
+
+    assert refused.value.message.endswith(f": impersonating {expected}")
+
+
+def test_a_user_that_only_looks_like_a_node_is_a_user() -> None:
+    """No node can have that name."""
+    headers = [("impersonate-user", "system:node:No_Node")]
+    narrow = Allowing("impersonate-on:user-info:list configmaps ", "impersonate:user-info users system:node:No_Node")
+
+    assert ("system:authenticated",) == impersonate(ALICE, headers, LIST, narrow).groups

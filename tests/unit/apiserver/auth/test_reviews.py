@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.auth.authentication import Authenticator, TokenFile, User
 from apiserver.auth.authorization import Access, Decision, Rules
-from apiserver.auth.reviews import Reviewers, review
+from apiserver.auth.reviews import Reviewers, prepare, review
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import parse_time
@@ -104,15 +104,102 @@ def test_questions_that_make_no_sense(kind: str, spec: Object, expected: str) ->
     assert f'.authorization.k8s.io "" is invalid: {expected}' == refused.value.message
 
 
-def test_a_local_review_is_about_its_namespace() -> None:
-    """The object's namespace is the URL's."""
-    spec = {"user": "bob", "resourceAttributes": RESOURCE}
+def test_a_review_is_prepared_as_any_object_that_is_created() -> None:
+    """The namespace is the URL's, and what only the system writes goes before anybody looks at it."""
+    without: Object = {"metadata": {"uid": "u", "creationTimestamp": None, "namespace": "ns"}}
+    local: Object = {"spec": {}}
+    prepare(without, "")
+    prepare(local, "ns")
 
-    answer = reviewed("LocalSubjectAccessReview", spec, metadata={"namespace": "ns"}, namespace="ns")
-    with pytest.raises(BadRequest):
-        reviewed("LocalSubjectAccessReview", spec, metadata={"namespace": "ns"}, namespace="other")
+    with pytest.raises(BadRequest) as refused:
+        prepare({"metadata": {"namespace": "ns"}}, "other")
 
-    assert {"allowed": True, "reason": "because"} == answer["status"]
+    assert ({}, {"namespace": "ns"}) == (without["metadata"], local["metadata"])
+    expected = "the namespace of the provided object does not match the namespace sent on the request"
+    assert expected == refused.value.message
+
+
+def asked_about(**selectors: Any) -> Object:
+    return {"resourceAttributes": {**RESOURCE, "verb": "list", **selectors}}
+
+
+def one(key: str, operator: str, *values: str) -> Object:
+    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({"rawSelector": "spec.nodeName=n1"}, "spec.nodeName=n1"),
+        ({"requirements": [one("a", "In", "x,y"), one("b", "NotIn", "z")]}, "a=x\\,y,b!=z"),
+        ({"requirements": [one("a", "Exists"), one("b", "In", "z")]}, "b=z"),
+    ],
+)
+def test_an_authorizer_learns_the_field_selector(selector: Object, expected: str) -> None:
+    """As far as it can be read, spelled as a request would."""
+    authorizer = Scripted()
+    reviewed("SelfSubjectAccessReview", asked_about(fieldSelector=selector), authorizer)
+
+    assert expected == authorizer.asked[0].field_selector
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        ({"fieldSelector": {"rawSelector": "a=b"}, "labelSelector": {"rawSelector": "a in (b)"}}, None),
+        (
+            {"fieldSelector": {"rawSelector": "a"}, "labelSelector": {"rawSelector": "a in"}},
+            "spec.resourceAttributes.fieldSelector ignored due to parse error; "
+            "spec.resourceAttributes.labelSelector ignored due to parse error",
+        ),
+        (
+            {"fieldSelector": {"requirements": [one("a", "Exists"), one("b", "In", "c")]}},
+            "spec.resourceAttributes.fieldSelector partially ignored due to parse error",
+        ),
+        (
+            {"labelSelector": {"requirements": [one("a", "Later"), one("b", "Exists")]}},
+            "spec.resourceAttributes.labelSelector partially ignored due to parse error",
+        ),
+    ],
+)
+def test_the_answer_says_which_selectors_could_not_be_read(selectors: Object, expected: str | None) -> None:
+    """They are left out of the question, in part or as a whole."""
+    answer = reviewed("SelfSubjectAccessReview", asked_about(**selectors))
+
+    assert expected == answer["status"].get("evaluationError")
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        (
+            {"fieldSelector": {}},
+            "fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, "
+            "requirements or rawSelector is required",
+        ),
+        (
+            {"labelSelector": {"rawSelector": "a", "requirements": [one("a", "Exists")]}},
+            'labelSelector.rawSelector: Invalid value: "a": may not specified at the same time as requirements',
+        ),
+        (
+            {"fieldSelector": {"requirements": [one("", "In")]}},
+            "[fieldSelector.requirements[0].key: Required value: must be specified, "
+            "spec.resourceAttributes.fieldSelector.requirements[0].values: Required value: must be specified when "
+            "`operator` is 'In' or 'NotIn']",
+        ),
+        (
+            {"labelSelector": {"requirements": [one("a", "Exists", "b")]}},
+            "labelSelector.requirements[0].values: Forbidden: may not be specified when `operator` is 'Exists' or "
+            "'DoesNotExist'",
+        ),
+    ],
+)
+def test_selectors_that_make_no_sense(selectors: Object, expected: str) -> None:
+    """Field by field, as everywhere."""
+    with pytest.raises(Invalid) as refused:
+        reviewed("SelfSubjectAccessReview", asked_about(**selectors))
+
+    assert expected == refused.value.message.partition(" is invalid: ")[2].replace("spec.resourceAttributes.", "", 1)
 
 
 def test_the_rules_of_a_namespace() -> None:
