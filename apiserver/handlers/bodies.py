@@ -26,6 +26,7 @@ from apiserver.schema.type_meta import (
     GroupVersionKind,
     TypeMetaError,
     cannot_be_handled,
+    inconvertible,
     json_problem,
     refusal,
     sent_kind,
@@ -34,6 +35,7 @@ from apiserver.schema.type_meta import (
 from apiserver.schema.yaml_text import parse_yaml, yaml_duplicates
 from kubeloop.apimachinery import protobuf
 from kubeloop.apimachinery.errors import BadRequest, RequestEntityTooLarge, UnsupportedMediaType
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 
 # Upstream's default for JSON and protobuf bodies alike (--max-request-body-bytes is what etcd can take, doubled).
@@ -98,9 +100,19 @@ class Decoder:
         obj = self._read(_type_of(kind), body, field_validation, warnings)
         return self._finished(kind, obj)
 
-    def read_other(self, expected: GroupVersionKind, body: Body, field_validation: str, warnings: Warnings) -> Object:
-        """The object of a subresource whose kind is not the resource's own (Binding, Eviction, Scale, a review)."""
-        return self._read(expected, body, field_validation, warnings)
+    def read_other(
+        self,
+        expected: GroupVersionKind,
+        body: Body,
+        field_validation: str,
+        warnings: Warnings,
+        also: Sequence[GroupVersionKind] = (),
+    ) -> Object:
+        """The object of a subresource whose kind is not the resource's own (Binding, Eviction, Scale, a review).
+
+        `also`: older versions of the kind, of the same fields, which are taken for it.
+        """
+        return self._read(expected, body, field_validation, warnings, also)
 
     def decode(
         self,
@@ -110,29 +122,43 @@ class Decoder:
         warnings: Warnings,
         problems: Sequence[str] = (),
         *,
-        by_path: bool = False,
+        is_typed: bool = False,
     ) -> Object:
         """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict).
 
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
-        `problems` is what strict decoding says of the patch itself; `by_path`: unknown fields are sorted, as they are
-        where a strategic merge patch made the value.
+        `problems` is what strict decoding says of the patch itself. `is_typed`: a strategic merge patch made the value,
+        of whose kind there is no doubt, and of which unknown fields are told in the order of their paths.
         """
         _check_depth(value)
         if kind.custom is not None:
             return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
         expected = _type_of(kind)
+        if not is_typed and (nameless := self._check_type(expected, value)):
+            report([*problems, *nameless], field_validation, warnings)
+            return {"metadata": {}}
+        decoded = self._decoded(expected, value, b"", field_validation, warnings, problems, is_typed=is_typed)
+        return self._finished(kind, decoded)
+
+    def _check_type(self, expected: GroupVersionKind, value: Any) -> list[str]:
+        """Raise DecodeError where a patched value says that it is of another kind.
+
+        Where it does not say its version any more, the real server reads it into its internal type, which finds
+        nothing there under the names it knows; what it says of those it does not know is returned.
+        """
         try:
             sent = sent_kind(value, expected)
         except TypeMetaError as error:
             raise DecodeError(str(error)) from error
         if sent != expected:
             if self._schema.definition_name(*sent):
-                self._decoded(sent, value, b"", IGNORE, warnings)
+                self._schema.codec(*sent).decode(value)
+            if why := inconvertible(self._schema, sent, expected):
+                raise DecodeError(why)
             raise BadRequest(refusal(self._schema, sent, expected))
-        return self._finished(
-            kind, self._decoded(expected, value, b"", field_validation, warnings, problems, by_path=by_path)
-        )
+        if isinstance(value, dict) and value.get("apiVersion"):
+            return []
+        return [f"unknown field {go_quote(name)}" for name in sorted(value or ()) if name not in ("apiVersion", "kind")]
 
     def decode_other(
         self,
@@ -142,11 +168,11 @@ class Decoder:
         warnings: Warnings,
         problems: Sequence[str] = (),
         *,
-        by_path: bool = False,
+        is_typed: bool = False,
     ) -> Object:
         """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""
         _check_depth(value)
-        return self._decoded(of, value, b"", field_validation, warnings, problems, by_path=by_path)
+        return self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed)
 
     def node(self, of: tuple[str, str, str]) -> TypeNode:
         """The type that a strategic merge patch of a kind goes by."""
@@ -166,13 +192,20 @@ class Decoder:
         kind.strategy.default(obj)
         return obj
 
-    def _read(self, expected: GroupVersionKind, body: Body, field_validation: str, warnings: Warnings) -> Object:
+    def _read(
+        self,
+        expected: GroupVersionKind,
+        body: Body,
+        field_validation: str,
+        warnings: Warnings,
+        also: Sequence[GroupVersionKind] = (),
+    ) -> Object:
         value, raw = self._parsed(body, expected.kind)
         try:
             sent = sent_kind(value, expected)
         except TypeMetaError as error:
             raise BadRequest(unrecognized(expected.kind, error, body.raw)) from error
-        if why := refusal(self._schema, sent, expected):
+        if sent not in also and (why := refusal(self._schema, sent, expected)):
             raise BadRequest(why)
         try:
             repeated = yaml_duplicates(body.raw) if body.media_type == YAML and field_validation != IGNORE else ()
@@ -197,13 +230,13 @@ class Decoder:
         warnings: Warnings,
         problems: Sequence[str] = (),
         *,
-        by_path: bool = False,
+        is_typed: bool = False,
     ) -> Object:
         codec = self._schema.codec(*of)
         decoded = codec.decode(value, raw=raw)
         unknown = decoded.problems
         if len(unknown) > 1 and not raw:  # what was no JSON text was made one by Go, which sorts keys
-            unknown = sorted(unknown) if by_path else explain(codec.node, in_key_order(value))
+            unknown = sorted(unknown) if is_typed else explain(codec.node, in_key_order(value))
         report([*problems, *unknown], field_validation, warnings)
         return decoded.object
 

@@ -131,7 +131,7 @@ def _object_change(call: Call, read: Callable[[], _Patch], field_validation: str
         patched = patch.apply(_as_shown(kind, old if entries is None else _without_entries(old)))
         try:
             new = call.decoder.decode(
-                kind, patched, field_validation, call.warnings, patch.problems, by_path=is_strategic
+                kind, patched, field_validation, call.warnings, patch.problems, is_typed=is_strategic
             )
         except DecodeError as error:
             raise patch.refused(patched, error) from error
@@ -151,7 +151,7 @@ def _scale_change(call: Call, read: Callable[[], _Patch], field_validation: str)
         patched = patch.apply(scale)
         try:
             new = call.decoder.decode_other(
-                SCALE, patched, field_validation, call.warnings, patch.problems, by_path=is_strategic
+                SCALE, patched, field_validation, call.warnings, patch.problems, is_typed=is_strategic
             )
         except DecodeError as error:
             raise patch.refused(patched, error) from error

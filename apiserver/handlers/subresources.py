@@ -12,16 +12,19 @@ from apiserver.auth.authorization import Authorizer
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import write
+from apiserver.handlers.kubelet_calls import check_connection, check_container, check_log_options, check_service
+from apiserver.handlers.matching import match_namespace
 from apiserver.handlers.response import TEXT, Response, success
-from apiserver.registry.options import WriteOptions
+from apiserver.registry.options import WriteOptions, first
 from apiserver.schema.type_meta import GroupVersionKind
-from kubeloop.apimachinery.errors import ApiError, BadRequest, ServiceUnavailable
+from kubeloop.apimachinery.errors import ApiError, BadRequest, NotFound, ServiceUnavailable
 from kubeloop.apimachinery.meta import Object
 
 Endpoint = Callable[[Call], Awaitable[Response]]
 
 _BINDING = GroupVersionKind("", "v1", "Binding")
 _EVICTION = GroupVersionKind("policy", "v1", "Eviction")
+_OLD_EVICTION = GroupVersionKind("policy", "v1beta1", "Eviction")  # clients of clusters that had no other
 _TOKEN_REQUEST = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 _OF_KUBELET = ("attach", "exec", "portforward", "proxy")
@@ -54,6 +57,7 @@ class SubresourceHandler:
     async def _bind(self, call: Call) -> Response:
         options = WriteOptions.parse("CreateOptions", call.query)
         binding = call.decoder.read_other(_BINDING, call.body, options.field_validation, call.warnings)
+        match_namespace(binding, call.target.namespace)
         context = call.context(options)
         if not context.name:  # the old way, by POST to bindings
             context = replace(context, name=binding.get("metadata", {}).get("name", ""))
@@ -62,7 +66,9 @@ class SubresourceHandler:
 
     async def _evict(self, call: Call) -> Response:
         options = WriteOptions.parse("CreateOptions", call.query)
-        eviction = call.decoder.read_other(_EVICTION, call.body, options.field_validation, call.warnings)
+        validation = options.field_validation
+        eviction = call.decoder.read_other(_EVICTION, call.body, validation, call.warnings, (_OLD_EVICTION,))
+        match_namespace(eviction, call.target.namespace)
         await call.registry.evictions().create(eviction, call.context(options))
         return success(code=201)
 
@@ -84,16 +90,32 @@ class SubresourceHandler:
         return Response(201, write(reviewed, call.form), call.form.media_type)
 
     async def _log(self, call: Call) -> Response:
+        check_log_options(call.query, call.target.name)
         pod = await self._pod(call)
+        check_container(pod, first(call.query, "container"))
         if not pod["spec"].get("nodeName"):
             return Response(204, b"", TEXT)
+        _check_node(call, pod)
         raise _no_kubelet("logs")
 
     async def _proxy(self, call: Call) -> Response:
-        obj = (await call.registry.store(call.target.kind).get(call.context())).object()
-        if call.target.kind.plural == "pods" and call.target.subresource != "proxy" and not obj["spec"].get("nodeName"):
-            raise BadRequest(f"pod {call.target.name} does not have a host assigned")
-        raise _no_kubelet(call.target.subresource)
+        target, what = call.target, call.target.subresource
+        singular = target.kind.resource.kind.lower()
+        name = check_connection(call.query, singular, target.name, what)
+        obj = (await call.registry.store(target.kind).get(replace(call.context(), name=name))).object()
+        if singular == "pod" and what == "proxy":
+            if not (obj.get("status") or {}).get("podIPs"):
+                raise BadRequest("address not allowed")
+        elif singular == "pod":
+            if what != "portforward":
+                check_container(obj, first(call.query, "container"))
+            if not obj["spec"].get("nodeName"):
+                raise BadRequest(f"pod {name} does not have a host assigned")
+            _check_node(call, obj)
+        elif singular == "service":
+            reader = call.registry.machinery.reader
+            check_service(target.name, obj, reader.get("endpoints", target.namespace, name))
+        raise _no_kubelet(what)
 
     async def _token(self, call: Call) -> Response:
         options = WriteOptions.parse("CreateOptions", call.query)
@@ -125,6 +147,13 @@ def _creation(call: Call, options: WriteOptions, obj: Object) -> Attributes:
         warn=call.warnings.add,
         annotate=call.annotate,
     )
+
+
+def _check_node(call: Call, pod: Object) -> None:
+    """NotFound where the node that is to be asked is not there."""
+    name = pod["spec"]["nodeName"]
+    if call.registry.machinery.reader.get("nodes", "", name) is None:
+        raise NotFound.of("nodes", "", name)
 
 
 def _no_kubelet(what: str) -> ApiError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.registry.options import WriteOptions
 from apiserver.schema.type_meta import GroupVersionKind
@@ -17,6 +18,7 @@ async def update(call: Call) -> Response:
     kind, context = call.target.kind, call.context(options)
     if call.target.subresource == "scale":
         scale = call.decoder.read_other(SCALE, call.body, options.field_validation, call.warnings)
+        match_name(scale, call.target.name, call.target.namespace)
         scale = await call.registry.scale(kind).update(scale, context)
         return Response(200, write(scale, call.form), call.form.media_type)
     obj = call.decoder.read(kind, call.body, options.field_validation, call.warnings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from apiserver.registry.context import Context, Machinery
+from apiserver.registry.preconditions import require_same
 from apiserver.registry.store import ResourceStore
 from apiserver.registry.strategy import ServerRules
 from apiserver.storage.interface import Key
@@ -26,11 +27,12 @@ class BindingStore:
 
     async def create(self, binding: Object, context: Context) -> None:
         """Assign the pod to the node. Conflict where it has one already, is being deleted or held by a gate."""
-        name = binding.get("metadata", {}).get("name") or context.name
-        if name != context.name:
+        if binding.get("metadata", {}).get("name", "") != context.name:
             raise BadRequest("name in URL does not match name in Binding object")
         target = binding.get("target") or {}
         self._check(target)
+        if not context.name:  # a binding that is not sent to a pod may name none
+            raise BadRequest("Name parameter required.")
         change = partial(self._bound, binding=binding, node=target["name"])
         await self._pods.patch(change, context, ServerRules(), is_tracked=False)
 
@@ -48,10 +50,8 @@ class BindingStore:
     def _bound(self, pod: Object, binding: Object, node: str) -> Object:
         metadata, spec = dict(pod["metadata"]), pod["spec"]
         name = metadata["name"]
-        wanted = binding.get("metadata", {}).get("uid")
-        if wanted and wanted != metadata["uid"]:
-            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {metadata['uid']}"
-            raise self._conflict(name, why)
+        sent = binding.get("metadata", {})
+        require_same(self._pods.kind, metadata, uid=sent.get("uid"), resource_version=sent.get("resourceVersion"))
         if "deletionTimestamp" in metadata:
             raise self._conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
         if spec.get("nodeName"):
@@ -60,8 +60,8 @@ class BindingStore:
             raise self._conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
         metadata["resourceVersion"] = ""
         for kind, more in (
-            ("annotations", binding.get("metadata", {}).get("annotations") or {}),
-            ("labels", {**(binding.get("metadata", {}).get("labels") or {}), **self._topology(node)}),
+            ("annotations", sent.get("annotations") or {}),
+            ("labels", {**(sent.get("labels") or {}), **self._topology(node)}),
         ):
             if more:
                 metadata[kind] = {**(metadata.get(kind) or {}), **more}

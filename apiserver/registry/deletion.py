@@ -88,7 +88,7 @@ class Deleter:
                 "The object might have been modified",
             ),
         ):
-            if wanted and wanted != found:
+            if wanted not in (None, found):
                 raise Conflict.of(
                     self.kind.resource.kind,
                     self.kind.group,

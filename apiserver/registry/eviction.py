@@ -38,7 +38,7 @@ class EvictionStore:
         attributes = self._attributes(eviction, context)
         await self._machinery.admission.mutate(attributes)
         eviction = attributes.object or eviction
-        if eviction.get("metadata", {}).get("name") != context.name:
+        if eviction.get("metadata", {}).get("name", "") != context.name:
             raise BadRequest("name in URL does not match name in Eviction object")
         options = DeleteOptions.parse({}, eviction.get("deleteOptions") or {})
         context = replace(context, dry_run=context.dry_run or options.dry_run)

@@ -95,14 +95,14 @@ def dry_run_errors(values: list[str]) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete. Unset values are None, of the preconditions `uid` and `resource_version` ""."""
+    """How to delete. Unset values are None; `uid` and `resource_version` are the preconditions."""
 
     dry_run: bool = False
     grace_period_seconds: int | None = None
     propagation_policy: str | None = None
     orphan_dependents: bool | None = None
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
 
     @classmethod
     def parse(cls, query: Query, body: Mapping[str, Any] | None) -> DeleteOptions:
@@ -119,8 +119,8 @@ class DeleteOptions:
                 else None,
                 propagation_policy=first(query, "propagationPolicy") if "propagationPolicy" in query else None,
                 orphan_dependents=parse_bool(query, "orphanDependents") if "orphanDependents" in query else None,
-                uid=first(query, "uid"),
-                resource_version=first(query, "resourceVersion"),
+                uid=first(query, "uid") or None,
+                resource_version=first(query, "resourceVersion") or None,
             )
         options._check(dry_run)
         return options
@@ -133,8 +133,8 @@ class DeleteOptions:
             grace_period_seconds=body.get("gracePeriodSeconds"),
             propagation_policy=body.get("propagationPolicy"),
             orphan_dependents=body.get("orphanDependents"),
-            uid=preconditions.get("uid") or "",
-            resource_version=preconditions.get("resourceVersion") or "",
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
         )
 
     def _check(self, dry_run: list[str]) -> None:

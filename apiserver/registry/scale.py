@@ -6,11 +6,12 @@ Where a kind keeps its replicas stands in `scale_fields.py`.
 from __future__ import annotations
 
 from apiserver.registry.context import Context, Machinery
+from apiserver.registry.preconditions import require_same
 from apiserver.registry.scale_fields import ScaleFields
 from apiserver.registry.scale_ownership import ScaleOwnership
 from apiserver.registry.store import Change, ResourceStore
 from apiserver.storage.interface import Stored
-from kubeloop.apimachinery.errors import BadRequest, Conflict
+from kubeloop.apimachinery.errors import Conflict
 from kubeloop.apimachinery.meta import Object
 
 
@@ -25,11 +26,13 @@ class ScaleStore:
         return scale_of((await self._store.get(context)).object(), self._fields)
 
     async def update(self, scale: Object, context: Context) -> Object:
-        """Replace the Scale: only spec.replicas counts."""
-        name = scale.setdefault("metadata", {}).setdefault("name", context.name)
-        if name != context.name:
-            raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({context.name})")
-        return await self._scale(context, lambda _: scale)
+        """Replace the Scale: only spec.replicas counts, and what its metadata says of the workload meant."""
+
+        def change(old: Object) -> Object:
+            require_same(self._store.kind, old["metadata"], uid=scale["metadata"].get("uid"))
+            return scale
+
+        return await self._scale(context, change)
 
     async def patch(self, change: Change, context: Context) -> Object:
         return await self._scale(context, change)
@@ -47,7 +50,7 @@ class ScaleStore:
                 manager = context.field_manager
                 self.ownership.field_management.updated(scale, old, manager, context.subresource)
             replicas = scale.get("spec", {}).get("replicas", 0)
-            self._fields.check(replicas, context.name)
+            self._fields.check(scale, replicas, context.name)
             new = self._fields.with_replicas(workload, replicas)
             new["metadata"] = {**workload["metadata"], "resourceVersion": self._version(scale, workload)}
             self.ownership.take(scale, new)
@@ -58,12 +61,11 @@ class ScaleStore:
 
     def _version(self, scale: Object, workload: Object) -> str:
         """The version the writer named, if any; a uid that is not the workload's is refused."""
-        metadata = scale["metadata"]
-        uid = metadata.get("uid")
-        if uid and uid != workload["metadata"]["uid"]:
-            resource = self._store.kind.resource
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {workload['metadata']['uid']}"
-            raise Conflict.of(resource.plural, resource.group, metadata["name"], why)
+        metadata, kind = scale["metadata"], self._store.kind
+        sent, found = metadata.get("uid"), workload["metadata"]["uid"]
+        if sent and sent != found and not kind.is_custom:
+            why = f"Precondition failed: UID in precondition: {sent}, UID in object meta: {found}"
+            raise Conflict.of(f"{kind.plural}/scale", kind.group, metadata["name"], why)
         return metadata.get("resourceVersion") or ""
 
 

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kubeloop.apimachinery import selectors
-from kubeloop.apimachinery.errors import InternalError, Invalid
-from kubeloop.apimachinery.field import invalid
+from kubeloop.apimachinery import selectors, validation
+from kubeloop.apimachinery.errors import BadRequest, InternalError, Invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
+from kubeloop.apimachinery.metadata_validation import create_errors, non_negative_errors
 
 Path = tuple[str, ...]
+
+# What a custom resource without replicas is shown to ask for while it is being scaled; whoever leaves it is refused.
+_UNSET = -(1 << 31)
 
 
 class ScaleFields(Protocol):
@@ -29,8 +32,8 @@ class ScaleFields(Protocol):
 
     def selector(self, workload: Object) -> str: ...
 
-    def check(self, replicas: int, name: str) -> None:
-        """Raises Invalid where a Scale may not ask for so many."""
+    def check(self, scale: Object, replicas: int, name: str) -> None:
+        """Raises Invalid, or BadRequest, where a Scale may not ask for so many."""
         ...
 
     def with_replicas(self, workload: Object, replicas: int) -> Object: ...
@@ -55,10 +58,11 @@ class WorkloadScale:
             return str(selectors.from_label_selector(selector))
         return str(selectors.from_labels(selector))  # a ReplicationController's
 
-    def check(self, replicas: int, name: str) -> None:
-        if replicas < 0:
-            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise Invalid.of("Scale", "autoscaling", name, [error])
+    def check(self, scale: Object, replicas: int, name: str) -> None:
+        errors = create_errors(scale, namespaced=True, name_errors=validation.dns_subdomain_errors)
+        errors += non_negative_errors(replicas, "spec.replicas")
+        if errors:
+            raise Invalid.of("Scale", "autoscaling", name, errors)
 
     def with_replicas(self, workload: Object, replicas: int) -> Object:
         return {**workload, "spec": {**workload["spec"], "replicas": replicas}}
@@ -77,6 +81,8 @@ class PathScale:
         if value is None and not may_be_absent:
             path = "." + ".".join(self.spec_path)
             raise InternalError.because(f'the spec replicas field "{path}" does not exist')
+        if value is None:
+            return _UNSET
         return value if isinstance(value, int) else 0
 
     def status_replicas(self, workload: Object) -> int:
@@ -87,8 +93,10 @@ class PathScale:
         value = value_at(workload, self.selector_path) if self.selector_path else None
         return value if isinstance(value, str) else ""
 
-    def check(self, replicas: int, name: str) -> None:
-        pass
+    def check(self, scale: Object, replicas: int, name: str) -> None:
+        if replicas == _UNSET:
+            path = "." + ".".join(self.spec_path)
+            raise BadRequest(f'the spec replicas field "{path}" cannot be empty')
 
     def with_replicas(self, workload: Object, replicas: int) -> Object:
         changed = deep_copy(workload)

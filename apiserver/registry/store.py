@@ -18,11 +18,12 @@ from apiserver.registry.context import Context, Machinery
 from apiserver.registry.field_management import FieldManagement, differs_in_times
 from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.owner_references import drop_repeated_owners
+from apiserver.registry.preconditions import require_same
 from apiserver.registry.strategy import UpdateRules
 from apiserver.schema.ordering import Order
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
-from kubeloop.apimachinery.field import FieldError, invalid
+from kubeloop.apimachinery.field import FieldError, go_quote, invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import NameErrors, create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
@@ -169,7 +170,7 @@ class ResourceStore:
         exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
             self._require_create(context)
-            self._check_uid(obj["metadata"], "")
+            require_same(self.kind, {**obj["metadata"], "uid": ""}, uid=obj["metadata"].get("uid"))
             obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
         change = partial(self._replacement, obj)
@@ -177,22 +178,12 @@ class ResourceStore:
 
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
-        self._check_uid(obj["metadata"], old["metadata"]["uid"])
+        require_same(self.kind, old["metadata"], uid=obj["metadata"].get("uid"))
         entries = obj["metadata"].pop("managedFields", None)
         new: Object = deep_copy(obj)
         if entries is not None:  # often most of an object, and never edited
             obj["metadata"]["managedFields"] = new["metadata"]["managedFields"] = entries
         return new
-
-    def _check_uid(self, metadata: Object, found: str) -> None:
-        if metadata.get("uid", found) != found:
-            key = "/".join(["/registry", self._resource.plural, *filter(None, (metadata.get("namespace"),))])
-            why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
-            raise self._conflict(
-                metadata["name"],
-                f"StorageError: invalid object, Code: 4, Key: {key}/{metadata['name']}, ResourceVersion: 0, "
-                f"AdditionalErrorMsg: {why}",
-            )
 
     async def patch(
         self, change: Change, context: Context, rules: UpdateRules | None = None, *, is_tracked: bool = True
@@ -271,8 +262,8 @@ class ResourceStore:
         metadata, old_metadata = new["metadata"], old["metadata"]
         version = metadata.get("resourceVersion") or ""
         name = old_metadata["name"]
-        if version and not version.isdigit():
-            raise ApiError(f'strconv.ParseUint: parsing "{version}": invalid syntax', code=500)
+        if version and (why := _no_version(version)):
+            raise ApiError(f"strconv.ParseUint: parsing {go_quote(version)}: {why}", code=500)
         if version in ("", "0"):
             if not may_be_unconditional:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -379,6 +370,13 @@ class ResourceStore:
     def _value(self, obj: Object) -> Value:
         labels = obj["metadata"].get("labels") or {}
         return Value(encode_body(self._in_order(obj)), labels, self.strategy.selectable_fields(obj))
+
+
+def _no_version(version: str) -> str:
+    """Why the text is no resourceVersion, in Go's words; "" where it is one."""
+    if not (version.isascii() and version.isdigit()):
+        return "invalid syntax"
+    return "" if len(version) <= 20 and int(version) < 1 << 64 else "value out of range"
 
 
 def _order_of(kind: Kind, machinery: Machinery) -> Order:

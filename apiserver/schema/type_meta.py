@@ -86,19 +86,24 @@ def refusal(schema: Schema, sent: GroupVersionKind, expected: GroupVersionKind) 
     """Why a body of the kind `sent`, decodable as such, cannot be taken for `expected`; "" where it is that kind."""
     if sent == expected:
         return ""
-    known = schema.definition_name(*sent) != "" or sent == _LIST
-    if not known and not (sent.kind == expected.kind and sent.version in _READABLE.get(sent.group, ())):
-        kind, version = go_quote(sent.kind), go_quote(sent.api_version)
-        where = f'no kind {kind} is registered for version {version} in scheme "{_SCHEME}"'
-        return cannot_be_handled(sent, expected.kind, where)
-    if sent.kind != expected.kind or not _is_family(sent.group, expected.group):
-        internal = f"{_internal(expected.group)}.{expected.kind}"
-        why = f"converting ({sent.version}.{sent.kind}) to ({internal}): unknown conversion"
+    if why := inconvertible(schema, sent, expected):
         return cannot_be_handled(sent, expected.kind, why)
     return (
         f"the API version in the data ({sent.api_version}) does not match the expected API version "
         f"({expected.api_version})"
     )
+
+
+def inconvertible(schema: Schema, sent: GroupVersionKind, expected: GroupVersionKind) -> str:
+    """Why no `expected` can be made of a `sent`; "" where it can, for it is but another version of it."""
+    known = schema.definition_name(*sent) != "" or sent == _LIST
+    if not known and not (sent.kind == expected.kind and sent.version in _READABLE.get(sent.group, ())):
+        kind, version = go_quote(sent.kind), go_quote(sent.api_version)
+        return f'no kind {kind} is registered for version {version} in scheme "{_SCHEME}"'
+    if sent.kind != expected.kind or not _is_family(sent.group, expected.group):
+        internal = f"{_internal(expected.group)}.{expected.kind}"
+        return f"converting ({sent.version}.{sent.kind}) to ({internal}): unknown conversion"
+    return ""
 
 
 def cannot_be_handled(sent: GroupVersionKind, expected_kind: str, why: str) -> str:

@@ -1,5 +1,7 @@
 """Field validation of patches and YAML bodies: what is found, in which order, and how it is told."""
 
+import json
+
 import pytest
 
 from tests.testkit.exchange import JSON_PATCH, MERGE, STRATEGIC, YAML, Answer, Ask, exchange
@@ -80,3 +82,19 @@ def test_yaml_bodies_are_read_strictly_too() -> None:
 def test_a_patch_of_what_is_not_there_is_not_read() -> None:
     """Whether it is any good does not matter then."""
     assert exchange(Ask("PATCH", f"{MAPS}/none", "{"))[0].status == 404
+
+
+@pytest.mark.parametrize(
+    ("patch", "status", "part"),
+    [
+        ({"kind": "Secret"}, 422, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        ({"kind": "Nope"}, 422, 'no kind "Nope" is registered for version "v1"'),
+        ({"kind": None}, 200, ""),
+        ({"apiVersion": None}, 400, "the name of the object (a based on URL) was undeterminable"),
+    ],
+)
+def test_what_a_patch_makes_of_the_kind(patch: dict[str, object], status: int, part: str) -> None:
+    """The patched text is read as what it says it is; a strategic merge patch never was text, and may say anything."""
+    merged, restored = (patched(json.dumps(patch), form, "Warn") for form in (MERGE, STRATEGIC))
+
+    assert (status, True, 200) == (merged.status, part in merged.message, restored.status)
