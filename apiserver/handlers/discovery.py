@@ -57,7 +57,8 @@ def resources(catalog: Catalog, group: str, version: str, accept: str) -> Respon
         for kind in kinds
         for entry in (_resource(catalog, kind), *(_subresource(kind, s) for s in kind.subresources))
     ]
-    listed.sort(key=lambda entry: entry["name"])
+    if not catalog.is_custom_group(group):  # there, status comes before scale
+        listed.sort(key=lambda entry: entry["name"])
     group_version = f"{group}/{version}" if group else version
     head: dict[str, Any] = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
     document = {**head, "groupVersion": group_version, "resources": listed}
@@ -80,7 +81,7 @@ def _resource(catalog: Catalog, kind: Kind) -> dict[str, Any]:
         "singularName": kind.singular,
         "namespaced": kind.resource.namespaced,
         "kind": kind.resource.kind,
-        "verbs": list(kind.verbs),
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
@@ -89,6 +90,10 @@ def _resource(catalog: Catalog, kind: Kind) -> dict[str, Any]:
     if kind.is_stored and "watch" in kind.verbs:  # ComponentStatuses are made up
         entry["storageVersionHash"] = _storage_version_hash(catalog.stored_version(kind))
     return entry
+
+
+def _verbs(kind: Kind) -> list[str]:
+    return [verb for verb in kind.verbs if verb not in kind.strategy.hidden_verbs]
 
 
 def _storage_version_hash(kind: Kind) -> str:
@@ -160,7 +165,7 @@ def _discovered(kind: Kind, version: str) -> dict[str, Any]:
         },
         "scope": "Namespaced" if kind.resource.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": list(kind.verbs),
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
@@ -170,9 +175,17 @@ def _discovered(kind: Kind, version: str) -> dict[str, Any]:
         entry["subresources"] = [
             {
                 "subresource": s.name,
-                "responseKind": {"group": s.group, "version": s.version, "kind": s.kind},
+                "responseKind": _response_kind(kind, s),
                 "verbs": list(s.verbs),
             }
             for s in kind.subresources
         ]
     return entry
+
+
+def _response_kind(kind: Kind, subresource: Subresource) -> dict[str, str]:
+    """Of built-in kinds only what is another group's is named in full."""
+    group, version = subresource.group, subresource.version
+    if kind.is_custom and not group:
+        group, version = kind.group, kind.resource.version
+    return {"group": group, "version": version, "kind": subresource.kind}

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from apiserver.printing.cells import CUSTOM_COLUMNS, NAME
 from apiserver.printing.durations import INVALID, UNKNOWN, since
 from apiserver.printing.json_path import Path, PathError, compile_path
 from apiserver.printing.table import Cell, Column
+from apiserver.schema.json_schema import with_sorted_keys
+from kubeloop.apimachinery.field import go_value
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 
@@ -95,7 +95,5 @@ def _text(value: Any) -> str:
     if value is None:
         return "<no value>"
     if isinstance(value, dict | list):
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(_json_number(value)) if isinstance(value, float) else str(value)
+        return go_value(with_sorted_keys(value))
+    return value if isinstance(value, str) else go_value(value)

@@ -121,6 +121,11 @@ class Strategy:
         """The same on an update: most kinds warn of the object whatever it was, and none of a status."""
         return () if subresource == "status" else self.warnings(new)
 
+    @property
+    def hidden_verbs(self) -> frozenset[str]:
+        """What discovery does not offer for the time being."""
+        return frozenset()
+
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         """Why `name` is no good, in the words of apimachinery's validation; () where it is. Default: DNS subdomain."""
         from kubeloop.apimachinery.validation import dns_subdomain_errors

@@ -33,14 +33,29 @@ def is_condition(definition: ReadOnlyObject, type_: str) -> bool:
 
 
 def status_with_names(definition: ReadOnlyObject, others: Iterable[ReadOnlyObject], now: str) -> Object:
-    """The status that says which names are accepted; `others` are the group's other definitions."""
+    """The status that says which names are accepted; `others` are the group's other definitions.
+
+    Where a definition wants just the names it has, nothing is decided anew: that some were refused to it once stays
+    written until it wants others, as with upstream.
+    """
     status = definition.get("status") or {}
-    taken, taken_kinds = _taken(others)
-    accepted, refusal = _accepted(definition["spec"]["names"], status.get("acceptedNames") or {}, taken, taken_kinds)
+    wanted, held = definition["spec"]["names"], status.get("acceptedNames") or {}
+    found: list[Object] = []
+    if not _are_same(wanted, held):
+        held, refusal = _accepted(wanted, held, *_taken(others))
+        found = _conditions(definition, refusal)
+    if (approval := _approval(definition)) is not None:
+        found.append(approval)
+    if not found:
+        return dict(status)
     listed = conditions.conditions_of(definition)
-    for condition in _conditions(definition, refusal):
+    for condition in found:
         listed = conditions.set_condition(listed, condition, now)
-    return {**status, "acceptedNames": accepted, "conditions": listed}
+    return {**status, "acceptedNames": held, "conditions": listed}
+
+
+def _are_same(wanted: Names, held: Names) -> bool:
+    return {name: value for name, value in wanted.items() if value} == {n: v for n, v in held.items() if v}
 
 
 def established(definition: ReadOnlyObject, now: str) -> Object:
@@ -101,8 +116,6 @@ def _conditions(definition: ReadOnlyObject, refusal: tuple[str, str]) -> list[Ob
         elif conditions.get_condition(conditions.conditions_of(definition), ESTABLISHED) is None:
             why = {"reason": "NotAccepted", "message": "not all names are accepted"}
             found.append({"type": ESTABLISHED, "status": "False", **why})
-    if (approval := _approval(definition)) is not None:
-        found.append(approval)
     return found
 
 

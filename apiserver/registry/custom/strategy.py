@@ -42,6 +42,7 @@ _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
+_WRITES = frozenset({"create", "patch", "update"})
 _MAX_INT32 = 2**31 - 1
 _PREFER = "prefer a domain-qualified finalizer name"
 _CONFLICTS = "to avoid accidental conflicts with other finalizer writers"
@@ -65,6 +66,10 @@ class CustomStrategy(Strategy):
         self._resource, self._type, self._view = resource, type_, view
         self._has_status, self._scale, self._selectable = has_status, scale, selectable
         self._is_terminating = is_terminating
+
+    @property
+    def hidden_verbs(self) -> frozenset[str]:
+        return _WRITES if self._is_terminating() else frozenset()
 
     def prepare_for_create(self, obj: Object) -> None:
         if self._is_terminating():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -74,3 +75,52 @@ def test_what_is_stored_shows_the_hash_of_its_version() -> None:
     assert "xPOwRZ+Yhw8=" == core["pods"]
     assert core["events"] == hashes("/apis/events.k8s.io/v1")["events"] == "r2yiGXH7wu8="
     assert [None] * 3 == [core["bindings"], core["componentstatuses"], core["pods/status"]]
+
+
+def test_custom_kinds_on_their_way_out() -> None:
+    """Their subresources stand behind them with their own kinds; what would change objects is no longer offered."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}, "scale": scale},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version],
+        },
+    }
+    widget = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a", "finalizers": ["example.com/hold"]},
+    }
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+    async def scenario(ask: Asking) -> list[Answer]:
+        await ask(f"POST {definitions}", definition)
+        await asyncio.sleep(1)
+        before = await ask("GET /apis/example.com/v1")
+        aggregated = await ask("GET /apis", accept=AGGREGATED)
+        await ask("POST /apis/example.com/v1/widgets", widget)
+        await ask(f"DELETE {definitions}/widgets.example.com")
+        await asyncio.sleep(1)
+        return [before, aggregated, await ask("GET /apis/example.com/v1")]
+
+    before, aggregated, after = on_a_server(scenario)
+    assert ["widgets", "widgets/status", "widgets/scale"] == [entry["name"] for entry in before.json["resources"]]
+    assert "create" in before.json["resources"][0]["verbs"]
+    assert ["delete", "deletecollection", "get", "list", "watch"] == after.json["resources"][0]["verbs"]
+    group = next(item for item in aggregated.json["items"] if item["metadata"]["name"] == "example.com")
+    kinds = [below["responseKind"] for below in group["versions"][0]["resources"][0]["subresources"]]
+    own, foreign = ("example.com", "v1", "Widget"), ("autoscaling", "v1", "Scale")
+    assert [own, foreign] == [(kind["group"], kind["version"], kind["kind"]) for kind in kinds]

@@ -32,6 +32,8 @@ def cell(kind: str, value: Any) -> Any:
         ("string", 3, "3"),
         ("string", 1.5, "1.5"),
         ("string", True, "true"),
+        ("string", 12345678.5, "1.23456785e+07"),
+        ("string", ["<a>"], '["\\u003ca\\u003e"]'),
         ("string", {"b": 1, "a": [2]}, '{"a":[2],"b":1}'),
         ("date", "2026-01-01T23:59:00Z", "60s"),
         ("date", "x", "<invalid>"),

@@ -45,6 +45,20 @@ def test_taken_names_are_refused() -> None:
     assert "shortNames" not in status["acceptedNames"]
 
 
+def test_a_refusal_stays_until_other_names_are_wanted() -> None:
+    """Going back to the names it has decides nothing anew; wanting free ones does."""
+    other = definition("gizmos", "Gizmo", "wd", accepted=True)
+    held = definition("widgets", "Widget", accepted=True)
+    greedy = {**definition("widgets", "Widget", "wd"), "status": held["status"]}
+    refused = status_with_names(greedy, [other], NOW)
+
+    back = status_with_names({**held, "status": refused}, [other], NOW)
+    modest = status_with_names({**definition("widgets", "Widget", "wg"), "status": refused}, [other], NOW)
+
+    assert (refused, "False") == (back, refused["conditions"][0]["status"])
+    assert ("True", ["wg"]) == (modest["conditions"][0]["status"], modest["acceptedNames"]["shortNames"])
+
+
 def test_settled_definitions_stay_as_they_are() -> None:
     """Looking at an accepted definition again changes nothing, so the loop comes to rest."""
     wanted = definition("widgets", "Widget")
