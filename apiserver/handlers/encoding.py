@@ -96,7 +96,11 @@ def encode_list(
     if form.transform:
         objects = [printed_of(kind, stored) for stored in items]
         return write(partial_metadata_list(objects, list_meta, form.version), form)
-    head = {"kind": f"{kind.resource.kind}List", "apiVersion": kind.resource.api_version, "metadata": list_meta}
+    head = {
+        "kind": kind.list_kind or f"{kind.resource.kind}List",
+        "apiVersion": kind.resource.api_version,
+        "metadata": list_meta,
+    }
     if form.media_type == YAML or kind.conversion is not None:
         return write({**head, "items": [_item(kind, stored) for stored in items]}, form)
     opening = kind.head if kind.is_custom else b"{"

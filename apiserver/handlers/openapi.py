@@ -34,6 +34,8 @@ def _served(kind: Kind) -> ServedKind:
         is_namespaced=resource.namespaced,
         verbs=kind.verbs,
         schema=kind.custom.schema if kind.custom is not None else None,
+        list_kind=kind.list_kind,
+        selectable=tuple(kind.strategy.selectable_fields({})) if kind.is_custom else (),
         subresources=tuple(
             ServedSubresource(s.name, s.kind, s.verbs, s.group or resource.group, s.version or resource.version)
             for s in kind.subresources

@@ -57,6 +57,7 @@ class Kind:
     conversion: Conversion | None = None
     custom: CustomType | None = None  # the type of a custom resource, which no Go type has
     scale: ScaleFields = WORKLOAD
+    list_kind: str = ""  # of custom kinds, whose lists may be named otherwise than by the kind and "List"
     deprecation: str = ""  # the warning every request for it is answered with
     head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
 

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from apiserver.schema.definitions import Schema
+from apiserver.schema.openapi_custom import CustomSchemas
 from apiserver.schema.openapi_paths import COMPONENTS, ServedKind, ServedSubresource, as_v2, paths_of
 from apiserver.schema.openapi_protobuf import encode
 from apiserver.schema.openapi_schemas import DEFINITIONS, schemas_v2, schemas_v3
@@ -78,13 +79,14 @@ class OpenApi:
 
     def _document_v3(self, kinds: Sequence[ServedKind]) -> dict[str, Any]:
         names = self._component_names(kinds)
-        schemas = schemas_v3(self._schema.described(), (*_wanted(kinds), *names.values()))
+        described = self._schema.described()
+        schemas = schemas_v3(described, (*_wanted(kinds), *names.values()))
         return {
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": self._git_version},
             "paths": dict(item for kind in kinds for item in paths_of(kind, names)),
             "components": {
-                "schemas": schemas | _custom(kinds, names, COMPONENTS),
+                "schemas": schemas | _custom(kinds, names, CustomSchemas(described, COMPONENTS)),
                 "securitySchemes": _SECURITY,
             },
         }
@@ -92,13 +94,14 @@ class OpenApi:
     def _document_v2(self) -> dict[str, Any]:
         kinds = [kind for served in self._kinds.values() for kind in served]
         names = self._component_names(kinds)
-        schemas = schemas_v2(self._schema.described(), (*_wanted(kinds), *names.values()))
+        described = self._schema.described()
+        schemas = schemas_v2(described, (*_wanted(kinds), *names.values()))
         paths = (item for kind in kinds for item in paths_of(kind, names))
         return {
             "swagger": "2.0",
             "info": {"title": "Kubernetes", "version": self._git_version},
             "paths": {path: as_v2(item) for path, item in paths},
-            "definitions": schemas | _custom(kinds, names, DEFINITIONS),
+            "definitions": schemas | _custom(kinds, names, CustomSchemas(described, DEFINITIONS)),
             "securityDefinitions": _SECURITY,
             "security": [{"BearerToken": []}],
         }
@@ -108,10 +111,10 @@ class OpenApi:
         names: dict[tuple[str, str, str], str] = {}
         for served in kinds:
             if served.schema is not None:
-                names[served.group, served.version, served.kind] = _custom_name(served)
-                names[served.group, served.version, f"{served.kind}List"] = f"{_custom_name(served)}List"
+                for kind in (served.kind, served.list_name):
+                    names[served.group, served.version, kind] = _custom_name(served, kind)
                 continue
-            bodies = [(served.group, served.version, kind) for kind in (served.kind, f"{served.kind}List")]
+            bodies = [(served.group, served.version, kind) for kind in (served.kind, served.list_name)]
             bodies += [(sub.group, sub.version, sub.kind) for sub in served.subresources]
             for body in bodies:
                 if name := self._schema.definition_name(*body):
@@ -128,43 +131,18 @@ def _wanted(kinds: Sequence[ServedKind]) -> tuple[str, ...]:
     return (*_ALWAYS, *_OF_CUSTOM) if any(kind.schema is not None for kind in kinds) else _ALWAYS
 
 
-def _custom(kinds: Sequence[ServedKind], names: Mapping[tuple[str, str, str], str], prefix: str) -> dict[str, Any]:
+def _custom(
+    kinds: Sequence[ServedKind], names: Mapping[tuple[str, str, str], str], schemas: CustomSchemas
+) -> dict[str, Any]:
     """The schemas of custom resources, which bring their own, and of their lists."""
-    custom = {}
+    custom: dict[str, Any] = {}
     for kind in kinds:
         if kind.schema is not None:
-            name = names[kind.group, kind.version, kind.kind]
-            properties = {**(kind.schema.get("properties") or {}), **_object_properties(prefix, "ObjectMeta")}
-            custom[name] = {**kind.schema, "properties": properties, **_marked(kind, kind.kind)}
-            items = {"type": "array", "items": {"$ref": prefix + name}, "description": f"List of {kind.plural}."}
-            custom[f"{name}List"] = {
-                "description": f"{kind.kind}List is a list of {kind.kind}",
-                "type": "object",
-                "required": ["items"],
-                "properties": {**_object_properties(prefix, "ListMeta"), "items": items},
-                **_marked(kind, f"{kind.kind}List"),
-            }
+            name, list_name = (names[kind.group, kind.version, one] for one in (kind.kind, kind.list_name))
+            custom |= schemas.of(kind, name, list_name)
     return custom
 
 
-def _object_properties(prefix: str, metadata: str) -> dict[str, Any]:
-    """What every object has, whatever its schema says."""
-    return {
-        "apiVersion": {"type": "string", "description": "The version of the schema this object is written in."},
-        "kind": {"type": "string", "description": "The kind of this object, in CamelCase."},
-        "metadata": {
-            "allOf": [{"$ref": f"{prefix}{_META}.{metadata}"}],
-            "description": "Standard object's metadata.",
-        }
-        if prefix == COMPONENTS
-        else {"$ref": f"{prefix}{_META}.{metadata}", "description": "Standard object's metadata."},
-    }
-
-
-def _marked(kind: ServedKind, name: str) -> dict[str, Any]:
-    return {"x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": name}]}
-
-
-def _custom_name(served: ServedKind) -> str:
+def _custom_name(served: ServedKind, kind: str) -> str:
     """`com.example.v1.Widget` for a Widget of example.com/v1."""
-    return ".".join([*reversed(served.group.split(".")), served.version, served.kind])
+    return ".".join([*reversed(served.group.split(".")), served.version, kind])

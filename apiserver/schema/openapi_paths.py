@@ -55,6 +55,12 @@ class ServedKind:
     verbs: tuple[str, ...]
     subresources: Sequence[ServedSubresource] = field(default=())
     schema: Mapping[str, Any] | None = None
+    list_kind: str = ""  # where it is not the kind's name and "List"
+    selectable: tuple[str, ...] = ()  # `spec.color`: fields of a custom resource that lists can be selected by
+
+    @property
+    def list_name(self) -> str:
+        return self.list_kind or f"{self.kind}List"
 
     @property
     def group_version_path(self) -> str:
@@ -122,7 +128,7 @@ def _target(
         version=version,
         kind=kind,
         component=component,
-        list_component=component_of.get((group, version, f"{kind}List"), component),
+        list_component=component_of.get((group, version, served.list_name), component),
         has_namespace=served.is_namespaced and not everywhere,
         subresource=subresource,
     )

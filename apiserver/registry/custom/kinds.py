@@ -91,6 +91,7 @@ def _kind(
         resource,
         names.get("singular") or names["kind"].lower(),
         strategy,
+        list_kind=names.get("listKind") or "",
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         verbs=VERBS,

@@ -95,7 +95,7 @@ def test_custom_kinds_on_their_way_out() -> None:
         "spec": {
             "group": "example.com",
             "scope": "Cluster",
-            "names": {"plural": "widgets", "kind": "Widget"},
+            "names": {"plural": "widgets", "kind": "Widget", "listKind": "Widgets"},
             "versions": [version],
         },
     }
@@ -114,10 +114,12 @@ def test_custom_kinds_on_their_way_out() -> None:
         await ask("POST /apis/example.com/v1/widgets", widget)
         await ask(f"DELETE {definitions}/widgets.example.com")
         await asyncio.sleep(1)
-        return [before, aggregated, await ask("GET /apis/example.com/v1")]
+        listed = await ask("GET /apis/example.com/v1/widgets")
+        return [before, aggregated, await ask("GET /apis/example.com/v1"), listed]
 
-    before, aggregated, after = on_a_server(scenario)
+    before, aggregated, after, listed = on_a_server(scenario)
     assert ["widgets", "widgets/status", "widgets/scale"] == [entry["name"] for entry in before.json["resources"]]
+    assert "Widgets" == listed.json["kind"]
     assert "create" in before.json["resources"][0]["verbs"]
     assert ["delete", "deletecollection", "get", "list", "watch"] == after.json["resources"][0]["verbs"]
     group = next(item for item in aggregated.json["items"] if item["metadata"]["name"] == "example.com")
