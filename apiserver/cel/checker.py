@@ -211,9 +211,11 @@ class _Checker:
         function = self._functions.get(node.function)
         if function is None:
             return self._problem(node, f"undeclared reference to '{node.function}' (in container '')")
-        found = _results(function.overloads, target, arguments)
-        if not found:
+        matching = _results(function.overloads, target, arguments)
+        if not matching:
             return self._problem(node, _no_overload(node.function, target, arguments))
+        node.overloads = [overload.parameters for overload, _ in matching]
+        found = [result for _, result in matching]
         return found[0] if all(result == found[0] for result in found) else DYN
 
     def _settle_name(self, node: Call) -> None:
@@ -339,8 +341,10 @@ def qualified_name(node: Node) -> str:
     return ""
 
 
-def _results(overloads: Sequence[Overload], target: Type | None, arguments: Sequence[Type]) -> list[Type]:
-    """What the overloads give that fit; several where types are known only at run time."""
+def _results(
+    overloads: Sequence[Overload], target: Type | None, arguments: Sequence[Type]
+) -> list[tuple[Overload, Type]]:
+    """The overloads that fit, and what they give; several where types are known only at run time."""
     given = [*([target] if target is not None else []), *arguments]
     found = []
     for overload in overloads:
@@ -348,7 +352,7 @@ def _results(overloads: Sequence[Overload], target: Type | None, arguments: Sequ
             continue
         bound: dict[str, Type] = {}
         if all(matches(wanted, type_, bound) for wanted, type_ in zip(overload.parameters, given, strict=True)):
-            found.append(filled(overload.result, bound))
+            found.append((overload, filled(overload.result, bound)))
     return found
 
 

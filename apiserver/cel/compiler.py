@@ -11,6 +11,7 @@ from typing import Any
 
 from apiserver.cel import comprehensions
 from apiserver.cel.checker import TYPE_NAMES, qualified_name
+from apiserver.cel.cost.turns import turn_cost
 from apiserver.cel.functions import Library
 from apiserver.cel.syntax import Call, Ident, ListNode, Literal, Macro, MapNode, Node, Select, Struct
 from apiserver.cel.values import (
@@ -58,7 +59,8 @@ class _Compiler:
                 return self._struct(node)
             case Macro():
                 arguments = [self.compile(argument) for argument in node.arguments]
-                return comprehensions.compiled(node.name, self.compile(node.range), node.variables, arguments)
+                ranged, cost = self.compile(node.range), turn_cost(node)
+                return comprehensions.compiled(node.name, ranged, node.variables, arguments, cost)
         raise AssertionError("every node is one of these")
 
     def _select(self, node: Select) -> Evaluate:

@@ -10,30 +10,32 @@ from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional
 Bindings = dict[str, Any]
 Evaluate = Callable[[Bindings], Any]
 
-STEPS = "@steps"  # among the bindings: how many turns are left
-_TOO_LONG = "operation cancelled: actual cost limit exceeded"
+STEPS = "@steps"  # among the bindings: what may still be spent
+TOO_LONG = "operation cancelled: actual cost limit exceeded"
 
 
-def compiled(name: str, ranged: Evaluate, variables: Sequence[str], arguments: Sequence[Evaluate]) -> Evaluate:
-    """The closure of a macro."""
+def compiled(
+    name: str, ranged: Evaluate, variables: Sequence[str], arguments: Sequence[Evaluate], turn_cost: int
+) -> Evaluate:
+    """The closure of a macro, each turn of which costs so much."""
     make = _MACROS[name]
-    loop = _Loop(ranged, variables)
+    loop = _Loop(ranged, variables, turn_cost)
     return lambda bindings: make(loop, bindings, *arguments)
 
 
 class _Loop:
-    def __init__(self, ranged: Evaluate, variables: Sequence[str]) -> None:
-        self.ranged, self.variables = ranged, variables
+    def __init__(self, ranged: Evaluate, variables: Sequence[str], turn_cost: int) -> None:
+        self.ranged, self.variables, self._turn_cost = ranged, variables, turn_cost
 
     def turns(self, bindings: Bindings) -> Iterator[tuple[Any, Any, Bindings]]:
         """First and second variable of each turn, and the bindings with them."""
         inner = dict(bindings)
         steps = bindings[STEPS]
-        names = self.variables
+        names, cost = self.variables, self._turn_cost
         for first, second in self._pairs(self.ranged(bindings)):
-            steps[0] -= 1
+            steps[0] -= cost
             if steps[0] < 0:
-                raise EvaluationError(_TOO_LONG)
+                raise EvaluationError(TOO_LONG)
             inner[names[0]] = first
             if len(names) == 2:
                 inner[names[1]] = second
@@ -63,7 +65,7 @@ def _quantified(decisive: bool) -> Callable[..., bool]:
                 if _holds(predicate(inner)) is decisive:
                     return decisive
             except EvaluationError as error:
-                if str(error) == _TOO_LONG:
+                if str(error) == TOO_LONG:
                     raise
                 problem = problem or error
         if problem is not None:

@@ -21,6 +21,7 @@ from apiserver.cel.parser import parse
 from apiserver.cel.patches import PATCHES
 from apiserver.cel.standard import STANDARD
 from apiserver.cel.strings import STRINGS
+from apiserver.cel.syntax import Node
 from apiserver.cel.types import Type
 from apiserver.cel.values import EvaluationError
 
@@ -63,6 +64,7 @@ class Program:
     source: str
     type: Type
     names: frozenset[str]
+    tree: Node
     _evaluate: Evaluate
 
     def evaluate(self, bindings: Mapping[str, Any], budget: Budget | None = None) -> Any:
@@ -71,7 +73,7 @@ class Program:
         try:
             return self._evaluate({**bindings, STEPS: left})
         finally:
-            if budget is not None:
+            if budget is not None and left[0] != EVALUATION_LIMIT:
                 budget.spend(EVALUATION_LIMIT - left[0])
 
 
@@ -92,4 +94,4 @@ class Environment:
         functions = all_functions(self._has_patches)
         node = parse(source)
         type_, names = check(source, node, self._variables, functions, self._has_patches)
-        return Program(source, type_, names, compile_node(node, functions))
+        return Program(source, type_, names, node, compile_node(node, functions))

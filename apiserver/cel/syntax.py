@@ -52,6 +52,8 @@ class Call(Node):
     function: str
     target: Node | None
     arguments: Sequence[Node]
+    # The parameters of the overloads that may be meant, found by the checker.
+    overloads: Sequence[tuple[Type, ...]] = field(default=(), init=False)
 
 
 @dataclass(slots=True)

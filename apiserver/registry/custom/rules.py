@@ -1,16 +1,17 @@
 """Rules in CEL (`x-kubernetes-validations`): compiled from a schema, run on objects.
 
-Imported only where a schema has rules. Facts: apiextensions-apiserver/pkg/apiserver/schema/cel (v1.36). Costs are not
-estimated; an evaluation that turns its loops too often is stopped.
+Imported only where a schema has rules. Facts: apiextensions-apiserver/pkg/apiserver/schema/cel (v1.36).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as field_of
 from typing import Any
 
-from apiserver.cel.environment import Environment, Program
+from apiserver.cel.comprehensions import TOO_LONG
+from apiserver.cel.environment import Budget, Environment, OutOfBudget, Program
 from apiserver.cel.schema_types import converted, needs_conversion, type_of, with_type_and_metadata
 from apiserver.cel.syntax import CompileError
 from apiserver.cel.types import BOOL, DYN, STRING, Type, optional_of
@@ -100,6 +101,15 @@ class Before:
         return self.outer is not None and self.outer.has_same(self.outer_value)
 
 
+@dataclass(slots=True)
+class Run:
+    """One validation of an object: what it may still cost, and what is wrong with what was wrong before."""
+
+    budget: Budget = field_of(default_factory=Budget)
+    is_over: bool = False  # it cost too much: no further rule is run
+    ratcheted: list[FieldError] = field_of(default_factory=list)
+
+
 class RuleTree:
     """The rules of a schema and of what is in it; made by `rule_tree`, which leaves out parts without any."""
 
@@ -120,33 +130,35 @@ class RuleTree:
     def is_empty(self) -> bool:
         return not (self._rules or self._properties or self._additional or self._items or self._all_of)
 
-    def errors(self, value: Any, before: Before, path: str = "") -> Iterator[FieldError]:
+    def errors(self, value: Any, before: Before, path: str = "", run: Run | None = None) -> Iterator[FieldError]:
         """What the rules say of a value and of what is in it, outer rules first."""
-        if value is None:
+        run = run or Run()
+        if value is None or run.is_over:
             return
-        yield from self._own_errors(value, before, path)
+        yield from self._own_errors(value, before, path, run)
         for tree in self._all_of:
-            yield from tree._own_errors(value, before, path)
+            yield from tree._own_errors(value, before, path, run)
         if isinstance(value, dict):
-            yield from self._field_errors(value, before, path)
+            yield from self._field_errors(value, before, path, run)
         elif isinstance(value, list) and self._items is not None:
             for i, old in enumerate(old_elements(before.value, value, self.schema)):
-                yield from self._items.errors(value[i], Before(old, before, value), field.index(path, i))
+                yield from self._items.errors(value[i], Before(old, before, value), field.index(path, i), run)
 
-    def _field_errors(self, value: dict[str, Any], before: Before, path: str) -> Iterator[FieldError]:
+    def _field_errors(self, value: dict[str, Any], before: Before, path: str, run: Run) -> Iterator[FieldError]:
         if not self._properties and self._additional is None:
             return
         old = before.value if self.schema.get(MAP_TYPE) != "atomic" else UNKNOWN
         for name, part in value.items():
             tree = self._properties.get(name)
             if tree is not None:
-                yield from tree.errors(part, Before(old_field(old, name), before, value), field.child(path, name))
+                inner = Before(old_field(old, name), before, value)
+                yield from tree.errors(part, inner, field.child(path, name), run)
             elif self._additional is not None:
                 inner = Before(old_field(old, name), before, value)
-                yield from self._additional.errors(part, inner, field.key(path, name))
+                yield from self._additional.errors(part, inner, field.key(path, name), run)
 
-    def _own_errors(self, value: Any, before: Before, path: str) -> Iterator[FieldError]:
-        if not self._rules:
+    def _own_errors(self, value: Any, before: Before, path: str, run: Run) -> Iterator[FieldError]:
+        if not self._rules or run.is_over:
             return
         at = path or ROOT
         has_old = before.value is not UNKNOWN and before.value is not None
@@ -164,32 +176,52 @@ class RuleTree:
             else:
                 optional = Optional(old) if has_old else NONE
                 bindings["oldSelf"] = optional if rule.has_optional_old_self else old
-                failure = self._failure(rule, rule.program, bindings, value, path)
-                if failure is not None and (rule.uses_old_self or not before.has_same(value)):
+                try:
+                    failure = self._failure(rule, rule.program, bindings, value, path, run)
+                except _NotEvaluated as error:
+                    yield field.invalid(at, self.schema.get("type", ""), str(error))
+                    if run.is_over:
+                        return
+                    continue
+                if failure is not None and not rule.uses_old_self and before.has_same(value):
+                    run.ratcheted.append(failure)
+                elif failure is not None:
                     yield failure
 
     def _seen(self, value: Any) -> Any:
         return converted(value, self._type) if self._converts and self._type is not None else value
 
     def _failure(
-        self, rule: CompiledRule, program: Program, bindings: Mapping[str, Any], value: Any, path: str
+        self, rule: CompiledRule, program: Program, bindings: Mapping[str, Any], value: Any, path: str, run: Run
     ) -> FieldError | None:
-        kind, source = self.schema.get("type", ""), rule.rule["rule"].strip()
+        """Raises _NotEvaluated."""
+        source = rule.rule["rule"].strip()
         try:
-            if program.evaluate(bindings) is True:
+            if program.evaluate(bindings, run.budget) is True:
                 return None
+        except OutOfBudget as error:
+            run.is_over = True
+            raise _NotEvaluated(str(error)) from error
         except EvaluationError as error:
-            why = f"{error} evaluating rule: {source}"
-            if str(error).startswith("no such overload"):
-                signature = "call arguments did not match a supported operator, function or macro signature"
-                why = f"'{error}': {signature} for rule: {source}"
-            elif str(error).startswith("operation cancelled"):
-                limit = "no further validation rules will be run due to call cost exceeds limit"
-                why = f"'{error}': {limit} for rule: {source}"
-            return field.invalid(path or ROOT, kind, why)
-        detail = _evaluated_message(rule.message, bindings) or rule.rule.get("message", "").strip()
+            run.is_over = str(error) == TOO_LONG
+            raise _NotEvaluated(_explained(error, source)) from error
+        detail = _evaluated_message(rule.message, bindings, run) or rule.rule.get("message", "").strip()
         at = f"{path}.{rule.field_path}" if path and rule.field_path else rule.field_path or path
         return _failed(at or ROOT, value, detail or f"failed rule: {source}", rule.rule.get("reason", ""))
+
+
+class _NotEvaluated(Exception):
+    """A rule that has no value; the text says why, with the rule."""
+
+
+def _explained(error: EvaluationError, source: str) -> str:
+    if str(error).startswith("no such overload"):
+        signature = "call arguments did not match a supported operator, function or macro signature"
+        return f"'{error}': {signature} for rule: {source}"
+    if str(error) == TOO_LONG:
+        limit = "no further validation rules will be run due to call cost exceeds limit"
+        return f"'{error}': {limit} for rule: {source}"
+    return f"{error} evaluating rule: {source}"
 
 
 def rule_tree(schema: Schema | None, *, is_root: bool = False) -> RuleTree | None:
@@ -204,12 +236,12 @@ def _ruled(schema: Schema) -> list[Schema]:
     return [part for part in schema.get("allOf") or () if part.get(RULES)]
 
 
-def _evaluated_message(message: Program | None, bindings: Mapping[str, Any]) -> str:
+def _evaluated_message(message: Program | None, bindings: Mapping[str, Any], run: Run) -> str:
     """The text of a messageExpression; "" where it has none that could be shown."""
     if message is None:
         return ""
     try:
-        text = message.evaluate(bindings)
+        text = message.evaluate(bindings, run.budget)
     except EvaluationError:
         return ""
     text = text.strip() if isinstance(text, str) else ""

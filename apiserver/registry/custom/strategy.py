@@ -66,6 +66,8 @@ class CustomStrategy(Strategy):
         self._resource, self._type, self._view = resource, type_, view
         self._has_status, self._scale, self._selectable = has_status, scale, selectable
         self._is_terminating = is_terminating
+        # What the last validation forgave because it was wrong before; the store asks for warnings right after it.
+        self._ratcheted: list[str] = []
 
     @property
     def hidden_verbs(self) -> frozenset[str]:
@@ -116,9 +118,10 @@ class CustomStrategy(Strategy):
         return self.update_warnings(obj, {"metadata": {}}, "")
 
     def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
-        """Of finalizers that are new."""
+        """What was wrong before and still is, and finalizers that are new."""
+        told, self._ratcheted = self._ratcheted, []
         added = set(new["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
-        return [text for name in sorted(added) for text in _finalizer_warnings(name)]
+        return [*told, *(text for name in sorted(added) for text in _finalizer_warnings(name))]
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         return {name: _text(value_at(obj, path)) for name, path in self._selectable.items()}
@@ -147,9 +150,12 @@ class CustomStrategy(Strategy):
             return []
         if any(error.reason in _BLOCKING for error in errors):
             return [invalid("<nil>", None, _NOT_CHECKED)]
-        from apiserver.registry.custom.rules import Before
+        from apiserver.registry.custom.rules import Before, Run
 
-        return list(self._rules.errors(whole, Before(UNKNOWN if old is None else old)))
+        run = Run()
+        found = list(self._rules.errors(whole, Before(UNKNOWN if old is None else old), run=run))
+        self._ratcheted = [str(error) for error in run.ratcheted]
+        return found
 
     def _scale_spec_errors(self, obj: Object) -> list[FieldError]:
         return _replicas_errors(obj, self._scale.spec_path) if self._scale else []

@@ -1,11 +1,14 @@
-"""The rules in CEL of a definition's schema: each compiles, and speaks of old values only where there are any.
+"""The rules in CEL of a definition's schema: they compile, cost what they may, and name old values where there are any.
 
 Asked only of schemas that are fine otherwise, as their types come from them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from apiserver.resources.apiextensions.internal_schema import internal_rule
+from apiserver.resources.apiextensions.rule_costs import RuleCosts, most_within, times
 from apiserver.resources.checks import Errors
 from apiserver.schema.json_schema import (
     LIST_TYPE,
@@ -23,37 +26,65 @@ from kubeloop.apimachinery import field
 def check_rules(schema: Schema, path: str, errors: Errors) -> None:
     """Compiles what is there; schemas without rules do not load CEL."""
     if any(part.get(RULES) for part in all_within(schema)):
-        _check(schema, path, errors, is_root=True, unrelated="")
+        costs = RuleCosts()
+        _check(schema, path, errors, _Place(costs, is_root=True))
+        costs.check_total(path, errors)
 
 
-def _check(schema: Schema, path: str, errors: Errors, *, is_root: bool, unrelated: str) -> None:
-    """`unrelated` is the path within which no old value can be found again."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in a schema. `unrelated` is the path within which no old value can be found again.
+
+    `most_times` is how often a value can stand there, as far as the schema bounds that.
+    """
+
+    costs: RuleCosts
+    is_root: bool = False
+    unrelated: str = ""
+    most_times: int | None = 1
+
+    def within(self, schema: Schema, unrelated: str) -> _Place:
+        return _Place(self.costs, False, self.unrelated or unrelated, most_within(schema, self.most_times))
+
+
+def _check(schema: Schema, path: str, errors: Errors, place: _Place) -> None:
+    inner = place.within(schema, path if schema.get(MAP_TYPE) == "atomic" else "")
     if (additional := additional_of(schema)) is not None:
-        below = unrelated or (path if schema.get(MAP_TYPE) == "atomic" else "")
-        _check(additional, f"{path}.additionalProperties", errors, is_root=False, unrelated=below)
+        _check(additional, f"{path}.additionalProperties", errors, inner)
     for name, part in properties_of(schema).items():
-        below = unrelated or (path if schema.get(MAP_TYPE) == "atomic" else "")
-        _check(part, f"{path}.properties[{name}]", errors, is_root=False, unrelated=below)
+        _check(part, f"{path}.properties[{name}]", errors, inner)
     if (items := items_of(schema)) is not None:
-        below = unrelated or (path if schema.get(LIST_TYPE) != "map" else "")
-        _check(items, f"{path}.items", errors, is_root=False, unrelated=below)
+        inner = place.within(schema, path if schema.get(LIST_TYPE) != "map" else "")
+        _check(items, f"{path}.items", errors, inner)
     if schema.get(RULES):
-        _check_own(schema, path, errors, is_root=is_root, unrelated=unrelated)
+        _check_own(schema, path, errors, place)
 
 
-def _check_own(schema: Schema, path: str, errors: Errors, *, is_root: bool, unrelated: str) -> None:
+def _check_own(schema: Schema, path: str, errors: Errors, place: _Place) -> None:
+    from apiserver.cel.cost.estimate import estimated_cost
+    from apiserver.cel.cost.sizes import sizes_of
     from apiserver.cel.schema_types import type_of
     from apiserver.cel.types import DYN
     from apiserver.registry.custom.rules import compiled_rules
 
-    for i, compiled in enumerate(compiled_rules(schema, type_of(schema, is_root=is_root) or DYN)):
+    sizes = sizes_of(schema, is_root=place.is_root)
+    most_times = place.most_times
+    if most_times is None:
+        most_times = sizes.most_times if sizes is not None else 1
+    for i, compiled in enumerate(compiled_rules(schema, type_of(schema, is_root=place.is_root) or DYN)):
         at, shown = f"{path}.{RULES}[{i}]", internal_rule(compiled.rule)
+        if compiled.program is not None:
+            cost = times(estimated_cost(compiled.program.tree, sizes), most_times)
+            place.costs.add("rule", f"{at}.rule", cost, errors)
         if compiled.error:
             errors.append(field.invalid(f"{at}.rule", shown, compiled.error))
         if compiled.message_error:
             errors.append(field.invalid(f"{at}.messageExpression", shown, compiled.message_error))
-        if compiled.uses_old_self and unrelated:
-            reason = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {unrelated}"
+        elif compiled.message is not None:
+            cost = estimated_cost(compiled.message.tree, sizes)
+            place.costs.add("messageExpression", f"{at}.messageExpression", cost, errors)
+        if compiled.uses_old_self and place.unrelated:
+            reason = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.unrelated}"
             errors.append(field.invalid(f"{at}.rule", compiled.rule["rule"], reason))
         elif compiled.program is not None and not compiled.uses_old_self and "optionalOldSelf" in compiled.rule:
             reason = "may not be set if oldSelf is not used in rule"

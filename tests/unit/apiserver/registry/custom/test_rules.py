@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.custom.rules import Before, rule_tree
+from apiserver.registry.custom.rules import Before, Run, rule_tree
 from apiserver.schema.old_values import UNKNOWN
 from kubeloop.apimachinery.meta import Object
 
@@ -114,3 +114,49 @@ def test_ratcheting() -> None:
 def test_no_rules() -> None:
     """A schema without rules has no tree, so nothing is walked for it."""
     assert rule_tree({"type": "object", "properties": {"a": NUMBER}}, is_root=True) is None
+
+
+def test_what_was_wrong_before_is_told_as_a_warning() -> None:
+    """What a rule has against an unchanged value is kept apart; a failure to evaluate is an error."""
+    rules = ["self > 1", "1 / (self - 1) > 5"]
+    schema = {**NUMBER, "x-kubernetes-validations": [{"rule": rule} for rule in rules]}
+    tree = rule_tree({"type": "object", "properties": {"x": schema}})
+    assert tree is not None
+    run = Run()
+
+    errors = [str(error) for error in tree.errors({"x": 1}, Before({"x": 1}), run=run)]
+
+    assert ['x: Invalid value: "integer": division by zero evaluating rule: 1 / (self - 1) > 5'] == errors
+    assert ["x: Invalid value: 1: failed rule: self > 1"] == [str(error) for error in run.ratcheted]
+
+
+LOOP = "self.all(a, self.all(b, a != b || a == b))"
+
+
+@pytest.mark.parametrize(
+    ("length", "times", "errors"),
+    [
+        (100, 1, []),
+        (
+            600,
+            1,
+            [
+                "x[0]: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further "
+                f"validation rules will be run due to call cost exceeds limit for rule: {LOOP}"
+            ],
+        ),
+        (
+            250,
+            20,
+            [
+                'x[17]: Invalid value: "array": validation failed due to running out of cost budget, no further '
+                "validation rules will be run"
+            ],
+        ),
+    ],
+)
+def test_rules_that_take_too_long(length: int, times: int, errors: list[str]) -> None:
+    """One evaluation has a limit, and all of an object's together have another; after that no rule is run."""
+    schema = {"type": "array", "items": ruled({"type": "array", "items": NUMBER}, LOOP)}
+
+    assert errors == found(schema, [list(range(length))] * times)
