@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
@@ -31,12 +31,13 @@ from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
 from apiserver.handlers.audit import Audited, AuditLog
 from apiserver.handlers.bodies import Decoder
+from apiserver.handlers.health import Check, Health
 from apiserver.handlers.limits import InFlightLimits
-from apiserver.handlers.metrics import Metrics
+from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_objects
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.response import Asgi
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.system import GIT_VERSION
+from apiserver.handlers.system import GIT_VERSION, build
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
 from apiserver.registry.custom.definitions import CustomResources
@@ -51,6 +52,14 @@ from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
 from kubeloop.apimachinery.clock import Clock
 
+# What a start does before the server is ready, by upstream's names.
+START_HOOKS = (
+    "crd-informer-synced",
+    "start-system-namespaces-controller",
+    "rbac/bootstrap-roles",
+    "scheduling/bootstrap-system-priority-classes",
+    "bootstrap-controller",
+)
 # Who everybody is on a server without authentication: it listens on loopback only, where they own the machine anyway.
 UNSECURED = User("kubernetes-admin", groups=(MASTERS, "system:authenticated"))
 
@@ -83,6 +92,7 @@ class ApiServer:
         """
         schema = schema or Schema.load()
         self._storage = storage
+        self._is_started = self._is_stopping = False
         self.cache = WatchCache(storage)
         self._tail = Tail(storage, self.cache, clock)
         self._compactor = Compactor(storage, clock)
@@ -105,13 +115,28 @@ class ApiServer:
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
         asks = bool(sources) or knows_certificates
         gate = Gate(authenticator.authenticate if asks else _unsecured, authorizer, kubectl)
-        metrics = Metrics(clock.monotonic)
+        limits = limits or InFlightLimits()
+        metrics = Metrics(
+            clock.monotonic,
+            [
+                gate.metrics.families,
+                chain.metrics.families,
+                self.cache.events.families,
+                in_flight(limits),
+                stored_objects(catalog, self.cache),
+                build_info(build()),
+            ],
+        )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
-        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics, limits)
-        application = Application(api, gate, catalog, OpenApiDocuments(schema, catalog, GIT_VERSION), metrics)
+        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits)
+        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION)
+        application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
         issuer_discovery.add_routes(application, tokens, keys_uri)
-        self._audit_log = AuditLog(audit_log_path, clock, metrics.registry) if audit_log_path else None
-        self.app: Asgi = Audited(application, self._audit_log, clock, rng) if self._audit_log else application
+        self._audit_log = AuditLog(audit_log_path, clock) if audit_log_path else None
+        self.app: Asgi = application
+        if self._audit_log is not None:
+            self.app = Audited(application, self._audit_log, clock, rng)
+            metrics.add(self._audit_log.families)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -126,14 +151,30 @@ class ApiServer:
                 if self._audit_log is not None:
                     background.append(tasks.create_task(self._audit_log.run()))
                 await bootstrap(self.registry)
+                self._is_started = True
                 yield
                 for task in background:
                     task.cancel()
         finally:
             await self._storage.close()
 
+    def _checks(self) -> Mapping[str, Sequence[Check]]:
+        """The health of the parts there are, by the names that the real server's parts have."""
+
+        def started() -> str:
+            return "" if self._is_started else "not finished"
+
+        storage = Check("etcd", lambda: self._tail.fails)
+        always = [Check("ping"), Check("log"), storage]
+        loaded = Check("informer-sync", lambda: "" if self._tail.is_loaded else "the watch cache is not filled yet")
+        hooks = [Check(f"poststarthook/{name}", started) for name in START_HOOKS]
+        stopping = Check("shutdown", lambda: "process is shutting down" if self._is_stopping else "")
+        ready = [*always, Check("etcd-readiness", storage.fails), loaded, *hooks, stopping]
+        return {"healthz": [*always, *hooks], "livez": [*always, *hooks], "readyz": ready}
+
     def end_watches(self) -> None:
         """Let every watch end, so that the server can stop; their clients watch again elsewhere or later."""
+        self._is_stopping = True
         self.cache.broadcast.close()
 
 

@@ -134,4 +134,5 @@ def enabled(enable: Collection[str] = (), disable: Collection[str] = ()) -> froz
 
 def chain_of(given: Dependencies, names: Collection[str] = DEFAULT_ON) -> Chain:
     """The chain of the plugins that are on, in order."""
-    return Chain(entry.make(given) for entry in PLUGINS if entry.make is not None and entry.name in names)
+    plugins = (entry.make(given) for entry in PLUGINS if entry.make is not None and entry.name in names)
+    return Chain(plugins, given.clock.monotonic)

@@ -7,10 +7,12 @@ A plugin refuses by raising an ApiError.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from apiserver.admission.metrics import AdmissionMetrics, Times
 from apiserver.auth.authentication import User
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.meta import Object
@@ -97,14 +99,19 @@ class Plugin:
         return operation in self.operations and (self.resources is None or str(resource) in self.resources)
 
 
-Step = Callable[[Attributes], Awaitable[None]]
+class Step(NamedTuple):
+    """What one plugin does about one kind of write, and how long that took so far."""
+
+    run: Callable[[Attributes], Awaitable[None]]
+    times: Times
 
 
 class Chain:
     """Runs the plugins in order. Which ones concern a kind of write is worked out once."""
 
-    def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
-        self._plugins = tuple(plugins)
+    def __init__(self, plugins: Iterable[Plugin] = (), monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._plugins, self._monotonic = tuple(plugins), monotonic
+        self.metrics = AdmissionMetrics()
         # (operation, group, plural) -> steps. Bounded by the resources served, times four.
         self._admit: dict[tuple[str, str, str], Sequence[Step]] = {}
         self._validate: dict[tuple[str, str, str], Sequence[Step]] = {}
@@ -115,24 +122,38 @@ class Chain:
         Once more where a plugin that changed the object wants the others to see that.
         """
         steps = self._steps(self._admit, attributes, "admit")
-        for admit in steps:
-            await admit(attributes)
+        await self._run(steps, attributes, "admit")
         if attributes.wants_reinvocation:
             attributes.reinvocation.is_second = True
-            for admit in steps:
-                await admit(attributes)
+            await self._run(steps, attributes, "admit")
 
     async def validate(self, attributes: Attributes) -> None:
         """Let every plugin refuse the finished object."""
-        for validate in self._steps(self._validate, attributes, "validate"):
-            await validate(attributes)
+        await self._run(self._steps(self._validate, attributes, "validate"), attributes, "validate")
+
+    async def _run(self, steps: Sequence[Step], attributes: Attributes, method: str) -> None:
+        """One step after the other, each with its time: what lies between two looks at the clock."""
+        whole = self.metrics.step(method, attributes.operation)
+        began = last = self._monotonic()
+        for run, times in steps:
+            try:
+                await run(attributes)
+            except BaseException:
+                now = self._monotonic()
+                times.refused.observe(now - last)
+                whole.refused.observe(now - began)
+                raise
+            now = self._monotonic()
+            times.passed.observe(now - last)
+            last = now
+        whole.passed.observe(last - began)
 
     def _steps(self, known: dict[tuple[str, str, str], Sequence[Step]], on: Attributes, method: str) -> Sequence[Step]:
         key = (on.operation, on.resource.group, on.resource.plural)
         steps = known.get(key)
         if steps is None:
             steps = known[key] = tuple(
-                getattr(plugin, method)
+                Step(getattr(plugin, method), self.metrics.plugin(type(plugin).__name__, method, on.operation))
                 for plugin in self._plugins
                 if plugin.handles(on.operation, on.resource) and _overrides(plugin, method)
             )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Access, Authorizer, Decision, forbidden
+from apiserver.auth.gate_metrics import GateMetrics
 from apiserver.auth.impersonation import impersonate
 from kubeloop.apimachinery.errors import Unauthorized
 from kubeloop.apimachinery.field_selectors import parse
@@ -68,6 +69,7 @@ class Gate:
         self._authenticate = authenticate
         self._authorizer = authorizer
         self._insecure_kubectl = insecure_kubectl
+        self.metrics = GateMetrics()
 
     def admit(
         self,
@@ -96,8 +98,10 @@ class Gate:
         try:
             user = passage.user = self._who(authorization, user_agent, certified)
         except Unauthorized:
+            self.metrics.failed += 1
             passage.access = access_of(_NOBODY, method, path, query)
             raise
+        self.metrics.known(user.name)
         access = passage.access = access_of(user, method, path, query)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
@@ -107,7 +111,9 @@ class Gate:
         passage.annotate("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
         passage.annotate("authorization.k8s.io/reason", decision.reason)
         if not decision.allowed:
+            self.metrics.not_allowed += 1
             raise forbidden(access, decision.reason)
+        self.metrics.allowed += 1
         return user
 
     def _who(self, authorization: bytes, user_agent: bytes, certified: User | None) -> User:

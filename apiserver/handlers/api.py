@@ -12,15 +12,22 @@ import structlog
 
 from apiserver.admission.chain import unheard
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import PASSAGE, Gate
+from apiserver.auth.gate import PASSAGE, Gate, Passage
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
-from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
 from apiserver.handlers.request import Target, find_target, parse_query, split_path
+from apiserver.handlers.request_metrics import (
+    Labels,
+    Measured,
+    Requests,
+    reported_dry_run,
+    reported_scope,
+    reported_verb,
+)
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.registry.options import ListOptions, Query, Warnings, parse_bool
@@ -52,6 +59,11 @@ _HANDLERS: dict[str, Verb] = {
 }
 
 
+# The code that metrics show for a client that did not wait for its answer; none is sent.
+HUNG_UP = 499
+APPLY_TYPES = b"application/apply-patch+"
+
+
 class HungUp(Exception):
     """The client went away before its request was whole: nobody waits for an answer."""
 
@@ -65,21 +77,23 @@ class KubernetesApi:
         decoder: Decoder,
         gate: Gate,
         subresources: SubresourceHandler,
-        metrics: Metrics,
+        requests: Requests,
         limits: InFlightLimits | None = None,
     ) -> None:
         self._limits = limits or InFlightLimits()
         self._registry, self._decoder = registry, decoder
-        self._gate, self._subresources, self._metrics = gate, subresources, metrics
+        self._gate, self._subresources, self._requests = gate, subresources, requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         warnings = Warnings()
-        with self._metrics.request(scope["method"]) as measured:
+        with self._requests.measure(scope["method"]) as measured:
             try:
                 response = await self._answer(scope, receive, send, warnings, measured)
             except HungUp:
+                measured.code = HUNG_UP
                 return
             except Overloaded:
+                measured.is_terminated = True
                 response = TOO_MANY
             except ApiError as error:
                 response = error_response(error)
@@ -90,13 +104,13 @@ class KubernetesApi:
                 response = error_response(InternalError.because("the server could not carry out the request"))
             if response is None:
                 return  # a watch, which answered by itself
-            measured.code = response.status
+            measured.code, measured.size = response.status, len(response.body)
             if wants_pretty(scope):
                 response = pretty(response)
             await response.send(send, warnings.texts)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, warnings: Warnings, measured: Metrics.Measured
+        self, scope: Scope, receive: Receive, send: Send, warnings: Warnings, measured: Measured
     ) -> Response | None:
         headers = dict(scope["headers"])
         query = parse_query(scope["query_string"])
@@ -106,12 +120,12 @@ class KubernetesApi:
         segments = split_path(path)
         found = self._find(segments, headers)
         if isinstance(found, Response):
-            may_answer = scope["method"] in ("GET", "HEAD") or found is NOT_FOUND_TEXT
+            may_answer = scope["method"] == "GET" or found is NOT_FOUND_TEXT
             return found if may_answer else error_response(_not_allowed())
         verb = self._verb(scope["method"], found, query)
-        measured.verb, measured.resource = verb, found.kind.plural
+        measured.labels = _labels(verb, found, query, headers)
         if found.kind.deprecation:
-            warnings.add(found.kind.deprecation)
+            self._note_deprecation(found, warnings, passage)
         accept = _accept(headers)
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
         with self._limits.slot(verb, user):
@@ -130,11 +144,18 @@ class KubernetesApi:
                 unheard if passage is None else passage.annotate,
             )
             if verb == "watch":
-                measured.is_long = True
+                measured.long()
                 options = ListOptions.parse(query)
                 await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
                 return None
             return await self._carry_out(verb, call)
+
+    def _note_deprecation(self, target: Target, warnings: Warnings, passage: Passage | None) -> None:
+        resource = target.kind.resource
+        warnings.add(target.kind.deprecation)
+        self._requests.deprecated(resource.group, resource.version, resource.plural, target.subresource)
+        if passage is not None:
+            passage.annotate("k8s.io/deprecated", "true")
 
     def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
         """The target of a path, or the discovery document it asks for."""
@@ -166,6 +187,8 @@ class KubernetesApi:
     def _verb(self, method: str, target: Target, query: Query) -> str:
         """The Kubernetes verb; MethodNotAllowed where the resource does not have it."""
         verb = (_OBJECT_VERBS if target.name else _COLLECTION_VERBS).get(method)
+        if method == "HEAD" and not target.kind.is_custom:
+            raise _not_allowed()
         if target.subresource:
             declared = target.kind.subresource(target.subresource)
             allowed = declared.verbs if declared else ()
@@ -205,6 +228,15 @@ def _not_watched(target: Target) -> MethodNotAllowed:
 
 def _not_allowed() -> MethodNotAllowed:
     return MethodNotAllowed("the server does not allow this method on the requested resource", details={})
+
+
+def _labels(verb: str, target: Target, query: Query, headers: dict[bytes, bytes]) -> Labels:
+    resource, subresource = target.kind.resource, target.subresource
+    is_apply = verb == "patch" and headers.get(b"content-type", b"").startswith(APPLY_TYPES)
+    dry_run = reported_dry_run(query["dryRun"]) if "dryRun" in query else ""
+    scope = reported_scope(verb, target.namespace, target.name)
+    shown = reported_verb(verb, subresource, is_apply)
+    return Labels(shown, dry_run, resource.group, resource.version, resource.plural, subresource, scope)
 
 
 def _accept(headers: dict[bytes, bytes]) -> str:

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import PASSAGE, Gate
 from apiserver.handlers.api import KubernetesApi
+from apiserver.handlers.health import Health
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.request import parse_query
@@ -31,11 +32,17 @@ class Application(FastAPI):
     """FastAPI with the Kubernetes API in front of it."""
 
     def __init__(
-        self, api: KubernetesApi, gate: Gate, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics
+        self,
+        api: KubernetesApi,
+        gate: Gate,
+        catalog: Catalog,
+        openapi: OpenApiDocuments,
+        metrics: Metrics,
+        health: Health,
     ) -> None:
-        super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None)
+        super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
         self._api, self._gate = api, gate
-        add_routes(self, catalog, openapi, metrics)
+        add_routes(self, catalog, openapi, metrics, health)
         self.add_exception_handler(HTTPException, _as_kubernetes_says_it)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ import asyncio
 import random
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,12 +21,12 @@ from typing import Any, BinaryIO
 
 import orjson
 import structlog
-from prometheus_client import CollectorRegistry, Counter
 
 from apiserver.auth.gate import PASSAGE, Passage, is_long_running
 from apiserver.auth.reviews import user_info
 from apiserver.handlers.response import Asgi, Receive, Scope, Send
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.exposition import COUNTER, Family, Sample
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.names import new_uid
 from kubeloop.apimachinery.times import format_micro_time
@@ -45,29 +45,39 @@ RESPONSE_STARTED, RESPONSE_COMPLETE = "ResponseStarted", "ResponseComplete"
 class AuditLog:
     """Lines on their way to a file; `-` is standard output."""
 
-    def __init__(
-        self, path: str, clock: Clock, registry: CollectorRegistry | None = None, max_waiting: int = MAX_WAITING
-    ) -> None:
+    def __init__(self, path: str, clock: Clock, max_waiting: int = MAX_WAITING) -> None:
         self._path, self._clock, self._max_waiting = path, clock, max_waiting
         self._waiting: deque[bytes] = deque()
         self._has_some = asyncio.Event()
-        self._events = Counter("apiserver_audit_event_total", "Audit events generated", registry=registry)
-        self._errors = Counter(
-            "apiserver_audit_error_total", "Audit events that could not be written", ["plugin"], registry=registry
-        ).labels("log")
+        self._events = self._errors = 0
         self._is_dropping = False
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Have an event written soon."""
-        self._events.inc()
+        self._events += 1
         if len(self._waiting) < self._max_waiting:
             self._waiting.append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
             self._has_some.set()
             return
-        self._errors.inc()
+        self._errors += 1
         if not self._is_dropping:  # once for each time it happens, not for each event
             self._is_dropping = True
             log.error("dropping audit events: they come faster than they can be written")
+
+    def families(self) -> Iterator[Family]:
+        yield Family(
+            "apiserver_audit_event_total",
+            COUNTER,
+            "[ALPHA] Counter of audit events generated and sent to the audit backend.",
+            [Sample({}, self._events)],
+        )
+        yield Family(
+            "apiserver_audit_error_total",
+            COUNTER,
+            "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected "
+            "by the error.",
+            [Sample({"plugin": "log"}, self._errors)],
+        )
 
     async def run(self) -> None:
         """Write until cancelled, then what is left. Raises OSError where the file cannot be opened."""
@@ -107,7 +117,7 @@ class AuditLog:
                 left = left[file.write(left) :]
             file.flush()
         except OSError as error:
-            self._errors.inc(len(lines))
+            self._errors += len(lines)
             log.error("cannot write audit events", events=len(lines), error=str(error))
 
 

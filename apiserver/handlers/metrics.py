@@ -1,83 +1,92 @@
-"""Request metrics under upstream's names, and /metrics."""
+"""/metrics: what every part of the server counts, in one text.
+
+`server.py` tells it the parts (`Source`); requests themselves are counted in `request_metrics.py`.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
-# Buckets of apiserver_request_duration_seconds, upstream's.
-_BUCKETS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
+from apiserver.handlers.limits import InFlightLimits
+from apiserver.handlers.request_metrics import Requests
+from apiserver.registry.catalog import Catalog
+from apiserver.watch.cache import WatchCache
+from kubeloop.apimachinery.exposition import GAUGE, Family, Sample, text
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Source = Callable[[], Iterable[Family]]
 
 
 class Metrics:
-    """Counts and times requests."""
+    """Gathers families when somebody asks for them; nothing is worked out before."""
 
-    @dataclass(slots=True)
-    class Measured:
-        """One request as far as it is known; what stays empty was refused before it was known."""
+    def __init__(self, monotonic: Callable[[], float], sources: Iterable[Source] = ()) -> None:
+        self.requests = Requests(monotonic)
+        self._sources: list[Source] = [self.requests.families, *sources]
+        self._process = CollectorRegistry()
+        ProcessCollector(registry=self._process)
 
-        verb: str = ""
-        resource: str = ""
-        code: int = 200
-        is_long: bool = False  # watches are counted, their duration says nothing
-
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
-        self.registry = CollectorRegistry()
-        self._total = Counter(
-            "apiserver_request_total",
-            "Requests by verb, resource and HTTP code",
-            ["verb", "resource", "code"],
-            registry=self.registry,
-        )
-        self._duration = Histogram(
-            "apiserver_request_duration_seconds",
-            "Response latency by verb and resource",
-            ["verb", "resource"],
-            buckets=_BUCKETS,
-            registry=self.registry,
-        )
-        self._in_flight = Gauge(
-            "apiserver_current_inflight_requests",
-            "Requests being carried out",
-            ["request_kind"],
-            registry=self.registry,
-        )
-        # Label lookups cost more than the counting: each label set is resolved once.
-        self._totals: dict[tuple[str, str, int], Counter] = {}
-        self._durations: dict[tuple[str, str], Histogram] = {}
-        self._kinds = {kind: self._in_flight.labels(kind) for kind in ("readOnly", "mutating")}
-
-    @contextmanager
-    def request(self, method: str) -> Iterator[Measured]:
-        """Measure one request."""
-        measured = Metrics.Measured()
-        in_flight = self._kinds["readOnly" if method in ("GET", "HEAD") else "mutating"]
-        in_flight.inc()
-        began = self._monotonic()
-        try:
-            yield measured
-        finally:
-            in_flight.dec()
-            self._count(measured, self._monotonic() - began)
-
-    def _count(self, measured: Measured, seconds: float) -> None:
-        verb = (measured.verb or "OTHER").upper()
-        key = (verb, measured.resource, measured.code)
-        total = self._totals.get(key)
-        if total is None:
-            total = self._totals[key] = self._total.labels(verb, measured.resource, str(measured.code))
-        total.inc()
-        if not measured.is_long:
-            duration = self._durations.get(key[:2])
-            if duration is None:
-                duration = self._durations[key[:2]] = self._duration.labels(verb, measured.resource)
-            duration.observe(seconds)
+    def add(self, *sources: Source) -> None:
+        self._sources += sources
 
     def text(self) -> bytes:
         """The exposition format."""
-        return generate_latest(self.registry)
+        own = text(family for source in self._sources for family in source())
+        return own.encode() + generate_latest(self._process)
+
+
+def in_flight(limits: InFlightLimits) -> Source:
+    """Requests under way, as the limits count them."""
+
+    def families() -> Iterator[Family]:
+        yield Family(
+            "apiserver_current_inflight_requests",
+            GAUGE,
+            "[STABLE] Maximal number of currently used inflight request limit of this apiserver per request kind in "
+            "last second.",
+            [
+                Sample({"request_kind": "mutating"}, limits.writes.taken),
+                Sample({"request_kind": "readOnly"}, limits.reads.taken),
+            ],
+        )
+
+    return families
+
+
+def stored_objects(catalog: Catalog, cache: WatchCache) -> Source:
+    """How many objects there are of each kind that is stored."""
+
+    def families() -> Iterator[Family]:
+        kinds = {kind.storage: kind for kind in catalog if kind.is_stored}
+        counts = [(storage, kind.group, cache.count(storage)) for storage, kind in sorted(kinds.items())]
+        described = "Number of stored objects at the time of last check split by kind. In case of a fetching error, "
+        described += "the value will be -1."
+        yield Family(
+            "apiserver_resource_objects",
+            GAUGE,
+            f"[ALPHA] {described}",
+            [Sample({"group": group, "resource": name.partition(".")[0]}, count) for name, group, count in counts],
+        )
+        yield Family(
+            "apiserver_storage_objects",
+            GAUGE,
+            f"[STABLE] [DEPRECATED, consider using apiserver_resource_objects instead] {described}",
+            [Sample({"resource": name}, count) for name, _, count in counts],
+        )
+
+    return families
+
+
+def build_info(labels: dict[str, str]) -> Source:
+    """Which server this is."""
+
+    def families() -> Iterator[Family]:
+        described = "[ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git "
+        described += "tree state, build date, Go version, and compiler from which Kubernetes was built, and platform "
+        described += "on which it is running."
+        yield Family("kubernetes_build_info", GAUGE, described, [Sample(labels, 1)])
+
+    return families

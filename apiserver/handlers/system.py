@@ -9,14 +9,29 @@ from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse
 from fastapi.responses import Response as HttpResponse
 
-from apiserver.handlers.metrics import Metrics
+from apiserver.auth.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH
+from apiserver.handlers.health import Health
+from apiserver.handlers.metrics import CONTENT_TYPE, Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.request import parse_query
+from apiserver.handlers.response import NOT_FOUND_TEXT, Response
 from apiserver.registry.catalog import Catalog
 from apiserver.schema import openapi_protobuf
+from kubeloop.apimachinery.exposition import text
 
 GIT_VERSION = "v1.36.0"
-HEALTH = ("healthz", "livez", "readyz")
-CHECKS = ("ping", "log", "storage", "watch-cache")
+ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
+
+_OTHER_PATHS = (
+    CONFIGURATION_PATH,
+    KEYS_PATH,
+    "/metrics",
+    "/metrics/slis",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openapi/v3/",
+    "/version",
+)
 
 
 def version() -> dict[str, Any]:
@@ -39,18 +54,27 @@ def version() -> dict[str, Any]:
     }
 
 
-def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics) -> None:
+def build() -> dict[str, str]:
+    """The labels of kubernetes_build_info."""
+    names = ("major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler")
+    said = version()
+    return {_snake(name): said[name] for name in (*names, "platform")}
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics, health: Health) -> None:
     """Attach every route to the application."""
-    for endpoint in HEALTH:
-        _add_health(app, endpoint)
+    for endpoint in health.endpoints:
+        _add_health(app, health, endpoint)
+    _add_metrics(app, metrics, health)
 
     @app.get("/version")
+    @app.get("/version/", include_in_schema=False)
     async def get_version() -> HttpResponse:
-        return HttpResponse(orjson.dumps(version(), option=orjson.OPT_INDENT_2), media_type="application/json")
-
-    @app.get("/metrics")
-    async def get_metrics() -> HttpResponse:
-        return HttpResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return _indented(version())
 
     @app.get("/openapi/v3")
     async def openapi_v3_index() -> HttpResponse:
@@ -72,26 +96,41 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
             return HttpResponse(documents.v2_protobuf(), media_type="application/octet-stream", headers=headers)
         return HttpResponse(documents.v2(), media_type="application/json", headers=headers)
 
-    @app.get("/")
-    async def index() -> dict[str, list[str]]:
+    @app.api_route("/", methods=ANY_METHOD, include_in_schema=False)
+    @app.api_route("/index.html", methods=ANY_METHOD, include_in_schema=False)
+    async def index() -> HttpResponse:
         groups = [group for group in catalog.groups() if group]
         versions = [f"/apis/{group}/{v}" for group in groups for v in catalog.groups()[group]]
         paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in groups), *versions]
-        more = [f"/{endpoint}" for endpoint in HEALTH] + ["/metrics", "/openapi/v2", "/openapi/v3", "/version"]
-        return {"paths": sorted([*paths, *more])}
+        return _indented({"paths": sorted([*paths, *health.paths(), *_OTHER_PATHS])})
 
 
-def _add_health(app: FastAPI, endpoint: str) -> None:
+def _add_health(app: FastAPI, health: Health, endpoint: str) -> None:
     """A health endpoint answers any method; `?verbose` lists the checks, a path below it asks for one."""
-    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-    @app.api_route(f"/{endpoint}", methods=methods, include_in_schema=False)
-    async def health(request: Request) -> PlainTextResponse:
-        if "verbose" not in request.query_params:
-            return PlainTextResponse("ok")
-        lines = [f"[+]{check} ok" for check in CHECKS]
-        return PlainTextResponse("\n".join([*lines, f"{endpoint} check passed", ""]))
+    @app.api_route(f"/{endpoint}", methods=ANY_METHOD, include_in_schema=False)
+    async def together(request: Request) -> HttpResponse:
+        return _http(health.all(endpoint, parse_query(request.scope["query_string"])))
 
-    @app.api_route(f"/{endpoint}/{{check}}", methods=methods, include_in_schema=False)
-    async def one_check(check: str) -> PlainTextResponse:
-        return PlainTextResponse("ok") if check in CHECKS else PlainTextResponse("404 page not found\n", 404)
+    @app.api_route(f"/{endpoint}/{{check:path}}", methods=ANY_METHOD, include_in_schema=False)
+    async def alone(check: str) -> HttpResponse:
+        return _http(health.one(endpoint, check) or NOT_FOUND_TEXT)
+
+
+def _add_metrics(app: FastAPI, metrics: Metrics, health: Health) -> None:
+    @app.api_route("/metrics", methods=ANY_METHOD, include_in_schema=False)
+    async def get_metrics() -> HttpResponse:
+        return HttpResponse(metrics.text(), media_type=CONTENT_TYPE)
+
+    @app.api_route("/metrics/slis", methods=ANY_METHOD, include_in_schema=False)
+    async def get_indicators() -> HttpResponse:
+        return HttpResponse(text(health.families()), media_type=CONTENT_TYPE)
+
+
+def _indented(value: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(orjson.dumps(value, option=orjson.OPT_INDENT_2), media_type="application/json")
+
+
+def _http(response: Response) -> HttpResponse:
+    headers = {name.decode(): value.decode() for name, value in response.headers}
+    return HttpResponse(response.body, response.status, headers, response.content_type)

@@ -123,6 +123,7 @@ class _Stream:
         self._call, self._options, self._send = call, options, send
         self._kind = call.target.kind
         self._matches = None if selection.is_everything else selection.matches
+        self._encoding = encoding
         self._encode = self._encoder(encoding)
         self._first_table = True
         self.is_open = True
@@ -182,10 +183,12 @@ class _Stream:
             if kind_of_event is not None:
                 chunks.append(self._encode(change, kind_of_event))
         if chunks:
+            self._encoding.sent(self._kind.resource, len(chunks))
             await self._write(b"".join(chunks))
 
     async def _send_initial(self, items: Sequence[Stored], watcher: Watcher) -> None:
         wanted = items if self._matches is None else [stored for stored in items if self._matches(stored)]
+        self._encoding.sent(self._kind.resource, len(wanted))
         for start in range(0, len(wanted), CHUNK):
             await self._write(
                 b"".join(self._encode(_as_added(stored), "ADDED") for stored in wanted[start : start + CHUNK])

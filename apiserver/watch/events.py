@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from apiserver.storage.interface import Change
 from apiserver.watch.selection import EventType
+from kubeloop.apimachinery.exposition import COUNTER, Family, Sample
+from kubeloop.apimachinery.resource import Resource
 
 _OPENINGS: dict[str, bytes] = {
     event_type: b'{"type":"%b","object":' % event_type.encode() for event_type in ("ADDED", "MODIFIED", "DELETED")
@@ -21,6 +25,17 @@ class EventEncoding:
         self._max_remembered = max_remembered
         # One key names one text: a revision is one change, whichever predicate made it an event of this type.
         self._encoded: dict[tuple[int, EventType, bytes], bytes] = {}
+        self._sent: dict[tuple[str, str, str], int] = {}  # (group, version, resource): as many as are served
+
+    def sent(self, resource: Resource, count: int) -> None:
+        """So many events went to a watcher."""
+        key = (resource.group, resource.version, resource.plural)
+        self._sent[key] = self._sent.get(key, 0) + count
+
+    def families(self) -> Iterator[Family]:
+        names = ("group", "version", "resource")
+        samples = [Sample(dict(zip(names, key, strict=True)), count) for key, count in self._sent.items()]
+        yield Family("apiserver_watch_events_total", COUNTER, "[ALPHA] Number of events sent in watch clients", samples)
 
     def encode(self, change: Change, event_type: EventType, head: bytes = b"{") -> bytes:
         """One line of a watch stream. `head` opens the object, as in `Stored.encode`.

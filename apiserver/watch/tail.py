@@ -22,15 +22,19 @@ class Tail:
 
     def __init__(self, storage: Storage, cache: WatchCache, clock: Clock) -> None:
         self._storage, self._cache, self._clock = storage, cache, clock
+        self.fails = ""  # why the log cannot be read, while it cannot
+        self.is_loaded = False
 
     async def load(self) -> None:
         self._cache.replace(*await self._storage.snapshot())
+        self.is_loaded = True
 
     async def run(self) -> None:
         while True:
             try:
                 await self._follow()
             except StorageUnavailable as error:
+                self.fails = str(error)
                 log.warning("storage unavailable, reading on in a moment", error=str(error))
                 await self._clock.sleep(_RETRY_SECONDS)
             except Compacted as error:
@@ -42,5 +46,6 @@ class Tail:
         while True:
             await self._storage.wait_for_changes(self._cache.revision)
             changes = await self._storage.changes_after(self._cache.revision, _READ_AT_ONCE)
+            self.fails = ""
             if changes:
                 self._cache.apply(changes)
