@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
@@ -40,6 +41,8 @@ from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import GIT_VERSION, build
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
+from apiserver.registry.custom.conversion_metrics import ConversionMetrics
+from apiserver.registry.custom.conversion_webhook import ConversionWebhooks
 from apiserver.registry.custom.definitions import CustomResources
 from apiserver.registry.forms import CatalogForms
 from apiserver.registry.registry import Registry
@@ -50,7 +53,12 @@ from apiserver.storage.interface import Storage
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
+from apiserver.webhooks.client import WebhookClient
+from apiserver.webhooks.services import ServiceResolver
 from kubeloop.apimachinery.clock import Clock
+
+if TYPE_CHECKING:
+    from apiserver.webhooks.connections import Transports
 
 # What a start does before the server is ready, by upstream's names.
 START_HOOKS = (
@@ -84,11 +92,13 @@ class ApiServer:
         limits: InFlightLimits | None = None,
         audit_log_path: str = "",
         admission_plugins: Collection[str] = DEFAULT_ON,
+        webhook_transports: Transports | None = None,
         schema: Schema | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
-        `keys_uri` is where others find the public keys of service account tokens.
+        `keys_uri` is where others find the public keys of service account tokens. `webhook_transports` replaces the
+        sockets that webhooks are called over.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -108,7 +118,9 @@ class ApiServer:
         )
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
-        self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
+        self._webhooks = WebhookClient(ServiceResolver(reader), webhook_transports)
+        conversions = ConversionWebhooks(self._webhooks, rng, clock.monotonic, ConversionMetrics())
+        self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
         tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
         authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
@@ -121,6 +133,7 @@ class ApiServer:
             [
                 gate.metrics.families,
                 chain.metrics.families,
+                conversions.metrics.families,
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),
@@ -156,6 +169,7 @@ class ApiServer:
                 for task in background:
                     task.cancel()
         finally:
+            await self._webhooks.close()
             await self._storage.close()
 
     def _checks(self) -> Mapping[str, Sequence[Check]]:
