@@ -10,7 +10,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
@@ -41,8 +40,6 @@ from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import GIT_VERSION, build
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
-from apiserver.registry.custom.conversion_metrics import ConversionMetrics
-from apiserver.registry.custom.conversion_webhook import ConversionWebhooks
 from apiserver.registry.custom.definitions import CustomResources
 from apiserver.registry.forms import CatalogForms
 from apiserver.registry.registry import Registry
@@ -53,12 +50,7 @@ from apiserver.storage.interface import Storage
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
-from apiserver.webhooks.client import WebhookClient
-from apiserver.webhooks.services import ServiceResolver
 from kubeloop.apimachinery.clock import Clock
-
-if TYPE_CHECKING:
-    from apiserver.webhooks.connections import Transports
 
 # What a start does before the server is ready, by upstream's names.
 START_HOOKS = (
@@ -92,13 +84,11 @@ class ApiServer:
         limits: InFlightLimits | None = None,
         audit_log_path: str = "",
         admission_plugins: Collection[str] = DEFAULT_ON,
-        webhook_transports: Transports | None = None,
         schema: Schema | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
-        `keys_uri` is where others find the public keys of service account tokens. `webhook_transports` replaces the
-        sockets that webhooks are called over.
+        `keys_uri` is where others find the public keys of service account tokens.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -118,9 +108,7 @@ class ApiServer:
         )
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
-        self._webhooks = WebhookClient(ServiceResolver(reader), webhook_transports)
-        conversions = ConversionWebhooks(self._webhooks, rng, clock.monotonic, ConversionMetrics())
-        self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
+        self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
         sources = tuple(token_sources)
         tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
         authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
@@ -133,7 +121,6 @@ class ApiServer:
             [
                 gate.metrics.families,
                 chain.metrics.families,
-                conversions.metrics.families,
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),
@@ -142,7 +129,7 @@ class ApiServer:
         )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits)
-        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION, clock.now)
+        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION)
         application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
         issuer_discovery.add_routes(application, tokens, keys_uri)
         self._audit_log = AuditLog(audit_log_path, clock) if audit_log_path else None
@@ -169,7 +156,6 @@ class ApiServer:
                 for task in background:
                     task.cancel()
         finally:
-            await self._webhooks.close()
             await self._storage.close()
 
     def _checks(self) -> Mapping[str, Sequence[Check]]:

@@ -17,11 +17,11 @@ from apiserver.cel.compiler import STEPS, Evaluate, compile_node
 from apiserver.cel.functions import Library, merged
 from apiserver.cel.kubernetes import KUBERNETES
 from apiserver.cel.lists import LISTS, OPTIONALS
-from apiserver.cel.parser import parse
+from apiserver.cel.parser import TOO_DEEP, parse
 from apiserver.cel.patches import PATCHES
 from apiserver.cel.standard import STANDARD
 from apiserver.cel.strings import STRINGS
-from apiserver.cel.syntax import Node
+from apiserver.cel.syntax import CompileError, Node, Problem
 from apiserver.cel.types import Type
 from apiserver.cel.values import EvaluationError
 
@@ -72,6 +72,8 @@ class Program:
         left = [EVALUATION_LIMIT]
         try:
             return self._evaluate({**bindings, STEPS: left})
+        except RecursionError as error:
+            raise EvaluationError(TOO_DEEP) from error
         finally:
             if budget is not None and left[0] != EVALUATION_LIMIT:
                 budget.spend(EVALUATION_LIMIT - left[0])
@@ -92,6 +94,9 @@ class Environment:
     def compile(self, source: str) -> Program:
         """Raises CompileError, whose text lists what is wrong as cel-go does."""
         functions = all_functions(self._has_patches)
-        node = parse(source)
-        type_, names = check(source, node, self._variables, functions, self._has_patches)
-        return Program(source, type_, names, node, compile_node(node, functions))
+        try:
+            node = parse(source)
+            type_, names = check(source, node, self._variables, functions, self._has_patches)
+            return Program(source, type_, names, node, compile_node(node, functions))
+        except RecursionError as error:  # chains and nests of some hundred: here it is the stack that limits them
+            raise CompileError(source, [Problem(0, TOO_DEEP)]) from error

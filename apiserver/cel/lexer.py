@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ _RAW_TEXT = re.compile(
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|X[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 END = "<EOF>"
+BEYOND = 1 << 400
+_LONGEST_NUMBER = 100  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,18 @@ def _value(source: str, position: int, kind: str, text: str) -> Any:
         case "float":
             return float(text)
         case "int":
-            return int(text, 0) if text.startswith("0x") else int(text)
+            return _whole(text)
         case "uint":
-            return UInt(int(text[:-1], 16 if text.startswith("0x") else 10))
+            return UInt(_whole(text[:-1]))
         case _:
             return _text(source, position, text)
+
+
+def _whole(text: str) -> int:
+    """A whole number; of one with more digits than any type has room for, just that it is beyond them all."""
+    if len(text) > _LONGEST_NUMBER:
+        return BEYOND
+    return int(text, 16) if text.startswith("0x") else int(text)
 
 
 def _text(source: str, position: int, text: str) -> str | bytes:
@@ -94,6 +104,9 @@ def _unescaped(source: str, position: int, escape: str, is_bytes: bool) -> str:
     if escape in "\\\"'`?":
         return escape
     if len(escape) > 1:
-        return chr(int(escape[1:], 16)) if escape[0] in "xXuU" else chr(int(escape, 8))
+        point = int(escape[1:], 16) if escape[0] in "xXuU" else int(escape, 8)
+        if point > sys.maxunicode or 0xD800 <= point < 0xE000:
+            raise CompileError(source, [Problem(position, "invalid unicode code point")])
+        return chr(point)
     what = "bytes" if is_bytes else "string"
     raise CompileError(source, [Problem(position, f"Syntax error: invalid {what} literal: unable to unescape string")])

@@ -6,12 +6,14 @@ end, something left over, a bracket that is not closed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NoReturn
 
 from apiserver.cel import macros
 from apiserver.cel.lexer import END, Token, tokens
 from apiserver.cel.syntax import Call, CompileError, Ident, ListNode, Literal, MapNode, Node, Problem, Select, Struct
+from apiserver.cel.values import UInt
 
 _BINARY: tuple[tuple[str, ...], ...] = (
     ("||",),
@@ -44,6 +46,7 @@ RESERVED = frozenset(
 _STARTS = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
+TOO_DEEP = "expression recursion limit exceeded: 250"  # cel-go's words; the limit is lower here
 _MAX_DEPTH = 100
 
 
@@ -72,9 +75,7 @@ class _Parser:
     def _expression(self) -> Node:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise CompileError(
-                self._source, [Problem(self._peek().position, "expression recursion limit exceeded: 250")]
-            )
+            raise CompileError(self._source, [Problem(self._peek().position, TOO_DEEP)])
         condition = self._binary(0)
         if (question := self._accept("?")) is not None:
             yes = self._binary(0)
@@ -99,6 +100,8 @@ class _Parser:
             following = self._peek()
             if following.kind == "literal" and type(following.value) in (int, float):
                 self._next += 1
+                if type(following.value) is int and following.value > 2**63:
+                    self._refuse(token, "invalid int literal")
                 return self._member(Literal(token.position, -following.value))
             return Call(token.position, "-_", None, [self._unary()])
         return self._member(self._primary())
@@ -157,8 +160,12 @@ class _Parser:
 
     def _literal(self, token: Token) -> Node:
         value = token.value
-        if isinstance(value, int) and value > 2**63 - 1 and type(value) is int:
-            self._fail(token, f"invalid int literal: {token.text}")
+        if type(value) is int and value > 2**63 - 1:
+            self._refuse(token, "invalid int literal")
+        if type(value) is UInt and value > 2**64 - 1:
+            self._refuse(token, "invalid uint literal")
+        if type(value) is float and math.isinf(value):
+            self._refuse(token, "invalid double literal")
         return Literal(token.position, value)
 
     def _named(self, token: Token) -> Node:
@@ -265,6 +272,9 @@ class _Parser:
             )
             self._fail(found, what)
         return token
+
+    def _refuse(self, token: Token, message: str) -> NoReturn:
+        raise CompileError(self._source, [Problem(token.position, message)])
 
     def _fail(self, token: Token, message: str) -> NoReturn:
         raise CompileError(self._source, [Problem(token.position, f"Syntax error: {message}")])

@@ -8,6 +8,7 @@ from apiserver.handlers.response import Response
 from apiserver.registry.listing import revision_complaint
 from apiserver.registry.options import first
 from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.numbers import parse_uint
 
 
 async def get(call: Call) -> Response:
@@ -28,4 +29,4 @@ async def _wait_for_version(call: Call) -> None:
         return
     if complaint := revision_complaint(version):
         raise ApiError(complaint, code=500)
-    await call.registry.lister.wait_for(int(version))
+    await call.registry.lister.wait_for(parse_uint(version))

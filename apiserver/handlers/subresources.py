@@ -80,7 +80,7 @@ class SubresourceHandler:
         obj.update({"kind": resource.kind, "apiVersion": resource.api_version})
         reviews.prepare(obj, call.target.namespace)
         context = call.context(options)
-        await call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
+        call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
         chain, attributes = call.registry.machinery.admission, _creation(call, options, obj)
         await chain.mutate(attributes)
         obj = attributes.object or obj

@@ -86,8 +86,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _json_number(value: float) -> int | float:
-    """A whole number is written without a fraction, as Go writes it."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
+    """A whole number is written without a fraction, as Go writes it; larger ones the JSON writer takes as floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
 def _text(value: Any) -> str:

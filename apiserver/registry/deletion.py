@@ -8,7 +8,7 @@ Namespaces, which end in two steps of their own, come through `Strategy.begin_de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
@@ -16,8 +16,7 @@ from apiserver.admission.chain import Attributes
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.options import DeleteOptions
-from apiserver.registry.stored_forms import StoredForms
-from apiserver.storage.interface import Key, RevisionMismatch, Stored, Write
+from apiserver.storage.interface import Key, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time, moment_after, parse_time
@@ -41,7 +40,6 @@ class Deleter:
     def __init__(self, kind: Kind, machinery: Machinery) -> None:
         self.kind, self._machinery = kind, machinery
         self._storage, self._cache = machinery.storage, machinery.cache
-        self._forms = StoredForms.of_ordered(kind)
 
     async def delete(self, context: Context, options: DeleteOptions, *, is_admitted: bool = False) -> Deleted:
         """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again.
@@ -64,19 +62,18 @@ class Deleter:
                 await self._cache.fresh()
 
     async def _delete(self, current: Stored, context: Context, options: DeleteOptions, is_admitted: bool) -> Deleted:
-        shown = await self._forms.shown(current)
-        obj = shown.object()
+        obj = current.object()
         self.check_preconditions(obj, options)
         if not is_admitted:
             await self._admit(obj, context)
         waiting = self._waiting(obj, options)
         if waiting is None:
-            if _grace_of(obj) != _grace_of(shown.object()) and not context.dry_run:
+            if _grace_of(obj) != _grace_of(current.object()) and not context.dry_run:
                 # An end without grace is two writes: watchers see the grace become 0, and then the removal.
                 current = (await self._mark(current, obj, context)).stored
             return await self._remove(current, obj, context)
-        if waiting == shown.object():
-            return Deleted(shown, removed=False)
+        if waiting == current.object():
+            return Deleted(current, removed=False)
         return await self._mark(current, waiting, context)
 
     def check_preconditions(self, obj: Object, options: DeleteOptions) -> None:
@@ -147,18 +144,20 @@ class Deleter:
 
     async def _remove(self, current: Stored, obj: Object, context: Context) -> Deleted:
         """Watchers are shown the last stored version; the answer, where a grace period of 0 ended it, shows that."""
-        answer = self._forms.answer(current, obj)
-        if not context.dry_run:
-            change = await self._storage.write(Write(current.key, current.revision, None))
-            answer = replace(answer, revision=change.revision)
-        return Deleted(answer, removed=True)
+        body = encode_body(obj)
+        if context.dry_run:
+            return Deleted(Stored(current.key, current.revision, body, current.labels, current.fields), removed=True)
+        change = await self._storage.write(Write(current.key, current.revision, None))
+        gone = Stored(current.key, change.revision, body, current.labels, current.fields)
+        return Deleted(gone, removed=True)
 
     async def _mark(self, current: Stored, obj: Object, context: Context) -> Deleted:
+        value = Value(encode_body(obj), current.labels, self.kind.strategy.selectable_fields(obj))
         if context.dry_run:
-            return Deleted(self._forms.answer(current, obj), removed=False)
-        change = await self._storage.write(Write(current.key, current.revision, await self._forms.value(obj)))
+            return Deleted(Stored(current.key, current.revision, value.body, value.labels, value.fields), removed=False)
+        change = await self._storage.write(Write(current.key, current.revision, value))
         assert change.current is not None
-        return Deleted(await self._forms.shown(change.current), removed=False)
+        return Deleted(change.current, removed=False)
 
 
 class Grace(Enum):

@@ -7,7 +7,7 @@ consistent list; where the log no longer reaches back, 410 says how to go on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from apiserver.registry.catalog import Kind
 from apiserver.registry.continuation import LATEST, decode_token, encode_token
@@ -16,7 +16,8 @@ from apiserver.registry.selection import Selection
 from apiserver.storage.interface import Compacted, Key, Storage, Stored
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, Timeout
-from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.field import invalid
+from kubeloop.apimachinery.numbers import NumError, parse_uint
 
 # How long a list waits for a resourceVersion this server has not seen yet (upstream blockTimeout).
 WAIT_SECONDS = 3.0
@@ -50,7 +51,7 @@ class Lister:
         items, revision = await self._items_at(kind, namespace, revision, options, after)
         items = _after(items, after) if after else items
         limit = 0 if options.resource_version == "0" and not options.continue_token else options.limit
-        return await _shown_page(kind, items, revision, max(limit, 0), selection, namespace)
+        return _page(items, revision, max(limit, 0), selection, namespace)
 
     async def _starting_revision(self, options: ListOptions) -> int:
         """The exact revision to show, or LATEST."""
@@ -99,21 +100,6 @@ class Lister:
             raise _expired_token(after, namespace) from error
 
 
-async def _shown_page(
-    kind: Kind, items: Sequence[Stored], revision: int, limit: int, selection: Selection, namespace: str
-) -> Page:
-    """The page in the version asked for. Where only that shows what is selected, all are converted first."""
-    versioning = kind.versioning
-    if versioning is None:
-        return _page(items, revision, limit, selection, namespace)
-    if not selection.needs_shown(labels_may_differ=versioning.may_change_labels):
-        page = _page(items, revision, limit, selection, namespace)
-        return replace(page, items=await versioning.shown(page.items))
-    name = selection.name
-    named = [stored for stored in items if stored.key.name == name] if name else items
-    return _page(await versioning.shown(named), revision, limit, selection, namespace)
-
-
 def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selection, namespace: str) -> Page:
     if not limit:
         return Page(selection.of(items), revision)
@@ -136,18 +122,16 @@ def parse_revision(version: str) -> int:
     """The resourceVersion of a list; the 400 carries Go's words."""
     if complaint := revision_complaint(version):
         raise BadRequest(f"invalid resource version: {complaint}")
-    return int(version)
+    return parse_uint(version)
 
 
 def revision_complaint(version: str) -> str:
     """What is wrong with a resourceVersion, as the real server says it; "" where it is one."""
-    if not (version.isascii() and version.isdigit()):
-        why = "invalid syntax"
-    elif int(version) >= 2**64:
-        why = "value out of range"
-    else:
-        return ""
-    return f"resourceVersion: Invalid value: {go_quote(version)}: strconv.ParseUint: parsing {go_quote(version)}: {why}"
+    try:
+        parse_uint(version)
+    except NumError as error:
+        return str(invalid("resourceVersion", version, str(error)))
+    return ""
 
 
 def _expired_token(after: tuple[str, str] | None, namespace: str) -> ApiError:

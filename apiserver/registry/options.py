@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apiserver.registry.selectors import parse_selectors
+from kubeloop.apimachinery import numbers
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported, required
 from kubeloop.apimachinery.metadata_validation import field_manager_errors
@@ -32,13 +33,10 @@ def first(query: Query, name: str) -> str:
 
 def parse_int(text: str) -> int:
     """A number as Go's strconv.ParseInt takes it; the 400 carries its words."""
-    digits = text[1:] if text[:1] in "+-" else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    number = int(text)
-    if not -(2**63) <= number < 2**63:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
-    return number
+    try:
+        return numbers.parse_int(text)
+    except numbers.NumError as error:
+        raise BadRequest(str(error)) from error
 
 
 def parse_bool(query: Query, name: str) -> bool:

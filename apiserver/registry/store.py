@@ -4,14 +4,11 @@ A `ResourceStore` carries out verbs on one resource in Kubernetes' own order; wh
 kind's Strategy. Handlers call it with decoded objects, it calls admission, validation and storage. Reads come from the
 watch cache, which it waits for (`fresh`), so every read sees every acknowledged write. Lists stand in `listing.py`,
 deletion in `deletion.py`, the special subresources in `binding.py`, `eviction.py` and `scale.py`.
-
-Objects of custom kinds are in the version asked for throughout: they are converted when they are read, and again when
-they are written (`stored_forms.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from apiserver.admission.chain import Attributes
@@ -22,23 +19,22 @@ from apiserver.registry.field_management import FieldManagement, differs_in_time
 from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.owner_references import drop_repeated_owners
 from apiserver.registry.preconditions import require_same
-from apiserver.registry.stored_forms import StoredForms
 from apiserver.registry.strategy import UpdateRules
-from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Write
+from apiserver.schema.ordering import Order
+from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
-from kubeloop.apimachinery.field import FieldError, go_quote, invalid
+from kubeloop.apimachinery.field import FieldError, invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import NameErrors, create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
+from kubeloop.apimachinery.numbers import NumError, parse_uint
 from kubeloop.apimachinery.times import format_time
 
 # How often a generated name is drawn anew (RetryGenerateName).
 GENERATE_NAME_ATTEMPTS = 8
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
-# The same, where conversion webhooks may have to be asked; None where there is no object yet.
-LaterChange = Callable[[Object], Awaitable[Object]]
-ApplyChange = Callable[[Object | None], Awaitable[Object]]
+ApplyChange = Callable[[Object | None], Object]  # the same, None where there is none yet
 
 
 class ResourceStore:
@@ -50,7 +46,7 @@ class ResourceStore:
         self._machinery = machinery
         self._storage, self._cache = machinery.storage, machinery.cache
         self._resource = kind.resource
-        self._forms = StoredForms.of(kind, machinery)
+        self._in_order = _order_of(kind, machinery)
         versions = KindVersions(kind, machinery.schema, machinery.catalog)
         self.field_management = FieldManagement(versions, machinery.clock)
 
@@ -62,10 +58,10 @@ class ResourceStore:
         `is_tracked` says that whoever sent it owns its fields; an apply brings its entries along.
         """
         self._match_namespace(obj, context)
-        self._refuse_resource_version(obj)
+        sent_version = obj["metadata"].pop("resourceVersion", "")
         if is_tracked:
             drop_repeated_owners(obj, context.warnings)
-            await self.field_management.created(obj, context.field_manager)
+            self.field_management.created(obj, context.field_manager)
         attributes = self._attributes("CREATE", context, obj, None)
         await self._machinery.admission.mutate(attributes)
         obj = attributes.object or obj
@@ -81,6 +77,8 @@ class ResourceStore:
                 self.strategy.complete(obj)
                 context.warnings.add(*self.strategy.warnings(obj))
                 await self._machinery.admission.validate(attributes)
+                if not context.dry_run:
+                    _refuse_resource_version(sent_version)
                 return await self._insert(obj, context)
             except AlreadyExists as error:
                 if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
@@ -100,10 +98,6 @@ class ResourceStore:
         if metadata.get("namespace", context.namespace) != context.namespace:
             raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = context.namespace
-
-    def _refuse_resource_version(self, obj: Object) -> None:
-        if obj["metadata"].pop("resourceVersion", "") not in ("", "0"):
-            raise ApiError("resourceVersion should not be set on objects to be created", code=500)
 
     def _stamp(self, obj: Object) -> bool:
         """The metadata only the server sets; says whether the name was generated."""
@@ -126,19 +120,19 @@ class ResourceStore:
         return errors
 
     async def _insert(self, obj: Object, context: Context) -> Stored:
-        key, value = self._key(obj), await self._forms.value(obj)
+        key, value = self._key(obj), self._value(obj)
         if context.dry_run:
             await self._cache.fresh()
             if existing := self._cache.get(key):
                 raise self._already_exists(existing)
-            return await self._forms.shown(Stored(key, 0, value.body, value.labels, value.fields))
+            return Stored(key, 0, value.body, value.labels, value.fields)
         try:
             change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
         except KeyExists as error:
             await self._cache.fresh()
             raise self._already_exists(self._cache.get(key), key.name) from error
         assert change.current is not None
-        return await self._forms.shown(change.current)
+        return change.current
 
     def _blame_generation(self, error: AlreadyExists) -> None:
         """Whoever gave a prefix is told to try again, even where the name itself was given, as upstream does."""
@@ -154,10 +148,7 @@ class ResourceStore:
     # -- get ------------------------------------------------------------------------------------------------------
 
     async def get(self, context: Context) -> Stored:
-        """The object named, in the version asked for; NotFound where there is none."""
-        return await self._forms.shown(await self._current(context))
-
-    async def _current(self, context: Context) -> Stored:
+        """The object named; NotFound where there is none."""
         await self._cache.fresh()
         stored = self._cache.get(Key(self.kind.storage, context.namespace, context.name))
         if stored is None:
@@ -182,7 +173,7 @@ class ResourceStore:
             obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
         change = partial(self._replacement, obj)
-        return await self._change(context, at_once(change), self.strategy.allow_unconditional_update), False
+        return await self._change(context, change, self.strategy.allow_unconditional_update), False
 
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
@@ -201,11 +192,7 @@ class ResourceStore:
         `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
         `is_tracked` says that the writer comes to own what changed; otherwise `change` settles that itself.
         """
-        return await self._change(context, at_once(change), True, rules, is_tracked=is_tracked)
-
-    async def rewrite(self, change: LaterChange, context: Context) -> Stored:
-        """The same by a change that settles who owns what and may have to wait for it."""
-        return await self._change(context, change, True, is_tracked=False)
+        return await self._change(context, change, True, rules, is_tracked=is_tracked)
 
     async def apply(self, change: ApplyChange, context: Context) -> tuple[Stored, bool]:
         """Apply a configuration; says whether that created the object. `change` settles who owns what."""
@@ -213,8 +200,8 @@ class ResourceStore:
         while True:
             await self._cache.fresh()
             if self._cache.get(key) is not None or context.subresource:
-                return await self.rewrite(change, context), False
-            obj = await change(None)
+                return await self.patch(change, context, is_tracked=False), False
+            obj = change(None)
             if uid := obj["metadata"].get("uid"):
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 raise self._conflict(context.name, why)
@@ -236,7 +223,7 @@ class ResourceStore:
     async def _change(
         self,
         context: Context,
-        change: LaterChange,
+        change: Change,
         may_be_unconditional: bool,
         rules: UpdateRules | None = None,
         *,
@@ -245,12 +232,12 @@ class ResourceStore:
         """Read, change, check, compare-and-swap; on a lost race again, where a version the caller named is refused."""
         rules = rules or self.strategy.update_rules(context.subresource)
         while True:
-            current = await self._current(context)
-            old = (await self._forms.shown(current)).object()
-            new = await change(old)
+            current = await self.get(context)
+            old = current.object()
+            new = change(old)
             self._check_version(new, old, may_be_unconditional)
             if is_tracked:
-                await self.field_management.updated(new, old, context.field_manager, context.subresource)
+                self.field_management.updated(new, old, context.field_manager, context.subresource)
             attributes = self._attributes("UPDATE", context, new, old)
             await self._machinery.admission.mutate(attributes)
             new = attributes.object or new
@@ -272,15 +259,16 @@ class ResourceStore:
     def _check_version(self, new: Object, old: Object, may_be_unconditional: bool) -> None:
         """Refuse a stale resourceVersion. What a patch says nothing about is the version it is applied to."""
         metadata, old_metadata = new["metadata"], old["metadata"]
-        version = metadata.get("resourceVersion") or ""
         name = old_metadata["name"]
-        if version and (why := _no_version(version)):
-            raise ApiError(f"strconv.ParseUint: parsing {go_quote(version)}: {why}", code=500)
-        if version in ("", "0"):
+        try:
+            version = parse_uint(metadata.get("resourceVersion") or "0")
+        except NumError as why:
+            raise ApiError(str(why), code=500) from why
+        if not version:
             if not may_be_unconditional:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
                 raise Invalid.of(self._resource.plural, self._resource.group, name, [error])
-        elif version != old_metadata["resourceVersion"]:
+        elif version != int(old_metadata["resourceVersion"]):
             raise self._conflict(name)
         metadata["resourceVersion"] = old_metadata["resourceVersion"]
 
@@ -323,22 +311,20 @@ class ResourceStore:
         return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors)
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
-        """Store `new` in the place of `current`, which shows as `old`, unless that changes nothing."""
-        if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
+        is_gone = self.strategy.is_gone_after(new, old)  # its last finalizer went: the answer keeps the old version
+        if not is_gone and (new == old or differs_in_times(new, old)):
+            return current
+        value = self._value(new)
+        shown = Stored(current.key, current.revision, value.body, value.labels, value.fields)
+        if is_gone:
             if not context.dry_run:
                 await self._storage.write(Write(current.key, current.revision, None))
-            return self._forms.answer(current, new)
-        is_same = new == old or differs_in_times(new, old)
-        value = await self._forms.changed(current, old if is_same else new, is_same=is_same)
-        if value is None:
-            return await self._forms.shown(current)
+            return shown
         if context.dry_run:
-            return await self._forms.shown(
-                Stored(current.key, current.revision, value.body, value.labels, value.fields)
-            )
+            return shown
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
         assert change.current is not None
-        return await self._forms.shown(change.current)
+        return change.current
 
     def _require_create(self, context: Context) -> None:
         """Whoever may update or patch may not for that reason create: a PUT or apply that does needs the verb too."""
@@ -381,18 +367,24 @@ class ResourceStore:
         metadata = obj["metadata"]
         return Key(self.kind.storage, metadata.get("namespace", ""), metadata["name"])
 
-
-def at_once(change: Change) -> LaterChange:
-    """A change that nobody has to wait for."""
-
-    async def changed(old: Object) -> Object:
-        return change(old)
-
-    return changed
+    def _value(self, obj: Object) -> Value:
+        labels = obj["metadata"].get("labels") or {}
+        return Value(encode_body(self._in_order(obj)), labels, self.strategy.selectable_fields(obj))
 
 
-def _no_version(version: str) -> str:
-    """Why the text is no resourceVersion, in Go's words; "" where it is one."""
-    if not (version.isascii() and version.isdigit()):
-        return "invalid syntax"
-    return "" if len(version) <= 20 and int(version) < 1 << 64 else "value out of range"
+def _refuse_resource_version(sent: str) -> None:
+    """Last of all, as it is the storage that minds, which a dry run does not reach; what is no number it ignores."""
+    try:
+        version = parse_uint(sent or "0")
+    except NumError:
+        return
+    if version:
+        raise ApiError("resourceVersion should not be set on objects to be created", code=500)
+
+
+def _order_of(kind: Kind, machinery: Machinery) -> Order:
+    """What puts a kind's objects into Go's order before they are stored; custom resources stay as they were sent."""
+    if kind.is_custom or not kind.is_stored:
+        return lambda obj: obj
+    stored = machinery.catalog.stored_version(kind).resource
+    return machinery.schema.order(stored.group, stored.version, stored.kind)

@@ -177,18 +177,11 @@ class Activations:
             matched,
             kind,
             forms.taken_by(attributes.resource, attributes.subresource),
-            await self._shown(attributes.object, kind, matched),
-            await self._shown(attributes.old_object, kind, matched),
+            await _shown(attributes.object, kind, matched, forms),
+            await _shown(attributes.old_object, kind, matched, forms),
             self._authority,
             self._namespace(),
         )
-
-    async def _shown(self, obj: ReadOnlyObject | None, form: Resource, matched: Resource) -> ReadOnlyObject | None:
-        if obj is None:
-            return None
-        if form.kind != matched.kind:  # a Scale or a Binding has one version only
-            return {"kind": form.kind, "apiVersion": form.api_version, **obj}
-        return await self._forms.shown(obj, matched, self._attributes.resource)
 
     def _namespace(self) -> ReadOnlyObject | None:
         """There is none for cluster-scoped objects, nor for a Namespace itself."""
@@ -197,6 +190,14 @@ class Activations:
             return None
         namespace = self._reader.get("namespaces", "", attributes.namespace)
         return _seen_namespace(namespace) if namespace is not None else None
+
+
+async def _shown(obj: ReadOnlyObject | None, form: Resource, matched: Resource, forms: Forms) -> ReadOnlyObject | None:
+    if obj is None:
+        return None
+    if form.kind != matched.kind:  # a Scale or a Binding has one version only
+        return {"kind": form.kind, "apiVersion": form.api_version, **obj}
+    return await forms.shown(obj, matched)
 
 
 def _seen_namespace(namespace: ReadOnlyObject) -> ReadOnlyObject:

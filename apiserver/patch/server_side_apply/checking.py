@@ -10,12 +10,17 @@ from apiserver.patch.server_side_apply.shapes import DEDUCED, LIST, MAP, Shape, 
 from apiserver.patch.values import go_text
 from kubeloop.apimachinery.field import go_float, go_quote
 
+_TWICE = "duplicate entries for key "
 _Problem = tuple[str, str]  # path and what is wrong there
 
 
-def problems_text(shape: Shape, value: Any) -> str:
-    """All that is wrong with a configuration, "" where nothing is."""
-    found = [f"{path}: {why}" if path else why for path, why in _problems(shape, value)]
+def problems_text(shape: Shape, value: Any, *, may_repeat: bool = False) -> str:
+    """All that is wrong with a configuration, "" where nothing is.
+
+    `may_repeat`: of an object that is there already, whose lists may have several items of one key.
+    """
+    problems = _problems(shape, value)
+    found = [f"{path}: {why}" if path else why for path, why in problems if not (may_repeat and why.startswith(_TWICE))]
     if len(found) < 2:
         return "".join(found)
     return "\n  ".join(["errors:", *found])
@@ -64,7 +69,7 @@ def _list_problems(shape: Shape, value: Any) -> Iterator[_Problem]:
                 return
             where = step_text(step)
             if step in seen:
-                yield "", f"duplicate entries for key {where}"
+                yield "", f"{_TWICE}{where}"
             seen.add(step)
         yield from _below(where, items, item)
 

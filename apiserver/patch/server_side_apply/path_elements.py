@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -17,7 +18,7 @@ ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028
 def go_json(value: Any) -> str:
     """A scalar as Go's encoding/json writes it."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        value = int(value)
+        return format(Decimal(repr(value)).quantize(1), "f")  # the shortest digits, then zeros: 18446744073709552000
     text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
     return text.translate(ESCAPED) if isinstance(value, str) else text
 
