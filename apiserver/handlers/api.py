@@ -30,13 +30,13 @@ from apiserver.handlers.request_metrics import (
 )
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.registry.options import ListOptions, Query, Warnings, parse_bool
+from apiserver.handlers.verbs import leads_nowhere, not_allowed, verb_of
+from apiserver.registry.options import ListOptions, Query, Warnings
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import StorageUnavailable
 from kubeloop.apimachinery.errors import (
     ApiError,
     InternalError,
-    MethodNotAllowed,
     ServiceUnavailable,
     UnknownPath,
 )
@@ -44,10 +44,6 @@ from kubeloop.apimachinery.errors import (
 log = structlog.get_logger("apiserver")
 
 Verb = Callable[[Call], Awaitable[Response]]
-
-# HTTP method -> Kubernetes verb, on a collection and on an object.
-_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
-_OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 
 _HANDLERS: dict[str, Verb] = {
     "get": get.get,
@@ -121,8 +117,10 @@ class KubernetesApi:
         found = self._find(segments, headers)
         if isinstance(found, Response):
             may_answer = scope["method"] == "GET" or found is NOT_FOUND_TEXT
-            return found if may_answer else error_response(_not_allowed())
-        verb = self._verb(scope["method"], found, query)
+            return found if may_answer else error_response(not_allowed())
+        if found.kind.is_custom and leads_nowhere(scope["method"], found):
+            return NOT_FOUND_TEXT
+        verb = verb_of(scope["method"], found, query)
         measured.labels = _labels(verb, found, query, headers)
         if found.kind.deprecation:
             self._note_deprecation(found, warnings, passage)
@@ -184,50 +182,12 @@ class KubernetesApi:
                 return NOT_FOUND_TEXT
             raise
 
-    def _verb(self, method: str, target: Target, query: Query) -> str:
-        """The Kubernetes verb; MethodNotAllowed where the resource does not have it."""
-        verb = (_OBJECT_VERBS if target.name else _COLLECTION_VERBS).get(method)
-        if method == "HEAD" and not target.kind.is_custom:
-            raise _not_allowed()
-        if target.subresource:
-            declared = target.kind.subresource(target.subresource)
-            allowed = declared.verbs if declared else ()
-        else:
-            allowed = target.kind.verbs
-            if verb == "create" and target.name:
-                verb = None
-        if verb is None or verb not in allowed:
-            raise _not_allowed()
-        if not target.kind.resource.namespaced or target.namespace or verb == "list" or target.name:
-            pass
-        else:
-            raise _not_allowed()  # writes on a namespaced collection need their namespace
-        if target.is_watch and verb not in ("get", "list"):
-            raise _not_allowed()
-        if target.is_watch or (verb == "list" and parse_bool(query, "watch")):
-            if "watch" not in allowed:
-                raise _not_watched(target)
-            return "watch"
-        return verb
-
     async def _carry_out(self, verb: str, call: Call) -> Response:
         if self._subresources.handles(call):
             return await self._subresources.carry_out(call)
         if verb == "list":
             return await list.list_objects(call, ListOptions.parse(call.query))
         return await _HANDLERS[verb](call)
-
-
-def _not_watched(target: Target) -> MethodNotAllowed:
-    """A kind that can be listed only (ComponentStatus)."""
-    kind = target.kind
-    qualified = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-    details = {"group": kind.group, "kind": kind.plural} if kind.group else {"kind": kind.plural}
-    return MethodNotAllowed(f'watch is not supported on resources of kind "{qualified}"', details=details)
-
-
-def _not_allowed() -> MethodNotAllowed:
-    return MethodNotAllowed("the server does not allow this method on the requested resource", details={})
 
 
 def _labels(verb: str, target: Target, query: Query, headers: dict[bytes, bytes]) -> Labels:
