@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kubeloop.apimachinery import conditions
+from kubeloop.apimachinery.ca_bundle import ca_bundle_error
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 
 NAMES_ACCEPTED, ESTABLISHED, TERMINATING = "NamesAccepted", "Established", "Terminating"
@@ -59,9 +60,13 @@ def _are_same(wanted: Names, held: Names) -> bool:
 
 
 def established(definition: ReadOnlyObject, now: str) -> Object:
-    """The status of a definition whose kinds are served from now on."""
-    why = {"reason": "InitialNamesAccepted", "message": "the initial names have been accepted"}
-    condition = {"type": ESTABLISHED, "status": "True", **why}
+    """The status of a definition whose kinds are served from now on; none is whose converter could not be trusted."""
+    condition = {"type": ESTABLISHED, "status": "True", "reason": "InitialNamesAccepted"}
+    condition["message"] = "the initial names have been accepted"
+    webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
+    if ca_bundle_error((webhook.get("clientConfig") or {}).get("caBundle") or ""):
+        condition |= {"status": "False", "reason": "InvalidCABundle"}
+        condition["message"] = "The conversion webhook CABundle is invalid"
     return {
         **definition["status"],
         "conditions": conditions.set_condition(conditions.conditions_of(definition), condition, now),

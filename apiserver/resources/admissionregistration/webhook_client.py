@@ -54,8 +54,9 @@ def _check_url(url: str, path: str, errors: Errors) -> None:
 
 
 def _check_service(service: Json, path: str, errors: Errors) -> None:
-    check_required(service.get("name"), f"{path}.name", errors)
-    check_required(service.get("namespace"), f"{path}.namespace", errors)
+    # Upstream hands the two over in the wrong order, and blames the one for the other.
+    check_required(service.get("namespace"), f"{path}.name", errors)
+    check_required(service.get("name"), f"{path}.namespace", errors)
     if reasons := validation.port_errors(service.get("port", 0)):
         errors.append(field.invalid(f"{path}.port", service.get("port", 0), f"port is not valid: {', '.join(reasons)}"))
     if url_path := service.get("path"):

@@ -18,6 +18,7 @@ from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import SpecKind
 from apiserver.schema.formats import is_known
 from kubeloop.apimachinery import conditions, field
+from kubeloop.apimachinery.ca_bundle import ca_bundle_error
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.times import format_time
 
@@ -87,8 +88,9 @@ class CustomResourceDefinitionStrategy(SpecKind):
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         spec, before = new["spec"], old["spec"]
         names, old_names = spec.get("names") or NO_FIELDS, before.get("names") or NO_FIELDS
-        check_definition_spec(spec, "spec", errors)
-        if conditions.is_true((old.get("status") or NO_FIELDS).get("conditions") or NO_ITEMS, "Established"):
+        is_established = conditions.is_true(conditions.conditions_of(old), "Established")
+        check_definition_spec(spec, "spec", errors, checks_bundle=is_established and not ca_bundle_error(_bundle(old)))
+        if is_established:
             check_immutable(spec.get("scope"), before.get("scope"), "spec.scope", errors)
             check_immutable(names.get("kind"), old_names.get("kind"), "spec.names.kind", errors)
         check_immutable(spec.get("group"), before.get("group"), "spec.group", errors)
@@ -145,6 +147,12 @@ def _note_storage_version(obj: Object) -> None:
 def _accepted_names(obj: Json) -> Json:
     names: Json = (obj.get("status") or NO_FIELDS).get("acceptedNames") or NO_FIELDS
     return names
+
+
+def _bundle(obj: Json) -> str:
+    """The CA bundle of the conversion webhook, in base64."""
+    webhook = (obj["spec"].get("conversion") or NO_FIELDS).get("webhook") or NO_FIELDS
+    return (webhook.get("clientConfig") or NO_FIELDS).get("caBundle") or ""
 
 
 def _check_stored_versions(obj: Json, path: str, errors: Errors) -> None:

@@ -12,6 +12,7 @@ from apiserver.resources.apiextensions.internal_schema import internal_versions
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_choice, check_with
 from apiserver.schema.json_schema import all_within
 from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.ca_bundle import ca_bundle_error
 from kubeloop.apimachinery.field import go_quote
 
 Json = Mapping[str, Any]
@@ -22,7 +23,8 @@ REVIEW_VERSIONS = ("v1", "v1beta1")
 LONGEST_DEPRECATION_WARNING = 256
 
 
-def check_definition_spec(spec: Json, path: str, errors: Errors) -> None:
+def check_definition_spec(spec: Json, path: str, errors: Errors, *, checks_bundle: bool = False) -> None:
+    """`checks_bundle`: the CA bundle of a conversion webhook must be one."""
     _check_group(spec.get("group", ""), f"{path}.group", errors)
     check_choice(spec.get("scope"), SCOPES, f"{path}.scope", errors)
     versions = spec.get("versions") or NO_ITEMS
@@ -42,7 +44,7 @@ def check_definition_spec(spec: Json, path: str, errors: Errors) -> None:
     check_required_names(spec.get("names") or NO_FIELDS, f"{path}.names", errors)
     check_names(spec.get("names") or NO_FIELDS, f"{path}.names", errors)
     check_parts(Parts.of(shared), any(has_status), path, "validation", errors)
-    _check_conversion(spec, f"{path}.conversion", errors)
+    _check_conversion(spec, f"{path}.conversion", errors, checks_bundle=checks_bundle)
 
 
 def _check_group(group: str, path: str, errors: Errors) -> None:
@@ -109,7 +111,7 @@ def _check_version_list(versions: Sequence[Json], path: str, errors: Errors) -> 
         errors.append(field.invalid(path, listed, "must have exactly one version marked as storage version"))
 
 
-def _check_conversion(spec: Json, path: str, errors: Errors) -> None:
+def _check_conversion(spec: Json, path: str, errors: Errors, *, checks_bundle: bool) -> None:
     """`path` names the fields as upstream's internal type has them."""
     conversion = spec.get("conversion") or NO_FIELDS
     strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook") or NO_FIELDS
@@ -124,6 +126,9 @@ def _check_conversion(spec: Json, path: str, errors: Errors) -> None:
             errors.append(field.required(f"{path}.webhookClientConfig", reason))
         else:
             check_client(client, f"{path}.webhookClientConfig", errors)
+            bundle = client.get("caBundle") or ""
+            if checks_bundle and (reason := ca_bundle_error(bundle)):
+                errors.append(field.invalid(f"{path}.webhookClientConfig.caBundle", bundle, reason))
         _check_review_versions(versions, f"{path}.conversionReviewVersions", errors)
         return
     for name, value in (("webhookClientConfig", client is not None), ("conversionReviewVersions", versions)):

@@ -297,6 +297,31 @@ def test_what_may_change() -> None:
     assert ["status.storedVersions[0]"] == [error.partition(":")[0] for error in gone]
 
 
+def test_a_ca_bundle_stays_good() -> None:
+    """An established kind is not given a bundle without certificates, unless it had such a one before."""
+    client = {"url": "https://example.com", "caBundle": "YQ=="}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
+    change = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
+    new = DEFINITIONS.created(definition(version()))
+    established = {**new, "status": {**new["status"], "conditions": [{"type": "Established", "status": "True"}]}}
+
+    reason = "unable to load root certificates: unable to parse bytes as PEM block"
+    refusal = f'spec.conversion.webhookClientConfig.caBundle: Invalid value: "YQ==": {reason}'
+    assert [] == DEFINITIONS.change_errors(new, change)
+    assert [refusal] == DEFINITIONS.change_errors(established, change)
+    assert [] == DEFINITIONS.change_errors({**established, **change, "spec": {**new["spec"], **change["spec"]}}, change)
+
+
+def test_the_service_of_a_converter() -> None:
+    """What its name lacks is said of the namespace, and the other way round, as upstream does."""
+    client = {"service": {"namespace": "a"}}
+    conversion = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+
+    errors = DEFINITIONS.create_errors(definition(version(), conversion=conversion))
+
+    assert ["spec.conversion.webhookClientConfig.service.namespace: Required value"] == errors
+
+
 def test_a_new_storage_version_is_noted() -> None:
     """Objects may be stored in either from then on."""
     old = DEFINITIONS.created(definition(version()))

@@ -34,6 +34,16 @@ def test_free_names_are_accepted() -> None:
     assert ["True", "True"] == [condition["status"] for condition in conditions]
 
 
+def test_no_kind_is_established_whose_converter_cannot_be_trusted() -> None:
+    """A CA bundle that is none is said, and the kind waits for a better one."""
+    wanted = definition("widgets", "Widget", accepted=True)
+    wanted["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": "YQ=="}}}
+
+    condition = established(wanted, NOW)["conditions"][0]
+
+    assert ("False", "InvalidCABundle") == (condition["status"], condition["reason"])
+
+
 def test_taken_names_are_refused() -> None:
     """A short name and a kind another definition has are not given twice; the last conflict is the one told."""
     other = definition("gizmos", "Widget", "wd", accepted=True)
