@@ -7,6 +7,7 @@ so, whatever others do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from apiserver.cel import comprehensions
@@ -14,6 +15,7 @@ from apiserver.cel.checker import TYPE_NAMES, qualified_name
 from apiserver.cel.cost.turns import turn_cost
 from apiserver.cel.functions import Library
 from apiserver.cel.syntax import Call, Ident, ListNode, Literal, Macro, MapNode, Node, Select, Struct
+from apiserver.cel.types import DOUBLE, DURATION, UINT, Type
 from apiserver.cel.values import (
     NONE,
     EvaluationError,
@@ -21,6 +23,7 @@ from apiserver.cel.values import (
     Optional,
     StructValue,
     TypeValue,
+    UInt,
     contains,
     equal,
 )
@@ -29,6 +32,7 @@ Bindings = dict[str, Any]
 Evaluate = Callable[[Bindings], Any]
 
 STEPS = comprehensions.STEPS
+SUM_OF_NONE: Mapping[Type, Any] = {DOUBLE: 0.0, UINT: UInt(0), DURATION: timedelta()}
 
 
 def compile_node(node: Node, functions: Library) -> Evaluate:
@@ -92,6 +96,8 @@ class _Compiler:
         if node.target is None and (special := _SPECIAL.get(node.function)) is not None:
             return special(*arguments)
         implementation = self._functions[node.function].implementation
+        if node.function == "sum" and node.type in SUM_OF_NONE:
+            implementation = _summed(implementation, SUM_OF_NONE[node.type])
         if node.target is not None:
             arguments = [self.compile(node.target), *arguments]
         if len(arguments) == 1:
@@ -153,6 +159,11 @@ class _Compiler:
             return StructValue(name, found)
 
         return made
+
+
+def _summed(implementation: Callable[[Any], Any], of_none: Any) -> Callable[[Any], Any]:
+    """A sum that is of the list's type even where the list is empty."""
+    return lambda values: of_none if values == [] else implementation(values)
 
 
 def _ident(name: str) -> Evaluate:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional
+from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional, UInt
 
 Bindings = dict[str, Any]
 Evaluate = Callable[[Bindings], Any]
@@ -109,8 +110,23 @@ def _transform_entries(loop: _Loop, bindings: Bindings, *arguments: Evaluate) ->
     return found
 
 
-def _bind(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
-    return body({**bindings, loop.variables[0]: loop.ranged(bindings)})
+def _sort_by(loop: _Loop, bindings: Bindings, key: Evaluate) -> list[Any]:
+    keyed = [(key(inner), first) for first, _, inner in loop.turns(bindings)]
+    return sorted_by_keys([first for _, first in keyed], [key for key, _ in keyed])
+
+
+def sorted_by_keys(values: list[Any], keys: list[Any]) -> list[Any]:
+    """The values in the order of their keys, all of one type that has an order."""
+    if not values:
+        return values
+    if type(keys[0]) not in _ORDERED:
+        raise EvaluationError("list elements must be comparable")
+    if any(type(key) is not type(keys[0]) for key in keys):
+        raise EvaluationError("list elements must have the same type")
+    return [value for _, value in sorted(zip(keys, values, strict=True), key=lambda pair: pair[0])]
+
+
+_ORDERED = (int, UInt, float, bool, timedelta, datetime, str, bytes)
 
 
 def _opt_flat_map(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
@@ -134,7 +150,7 @@ _MACROS: Mapping[str, Callable[..., Any]] = {
     "transformList": _map,
     "transformMap": _transform_map,
     "transformMapEntry": _transform_entries,
-    "bind": _bind,
+    "sortBy": _sort_by,
     "optMap": _opt_map,
     "optFlatMap": _opt_flat_map,
 }

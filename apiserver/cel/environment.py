@@ -21,7 +21,7 @@ from apiserver.cel.parser import TOO_DEEP, parse
 from apiserver.cel.patches import PATCHES
 from apiserver.cel.standard import STANDARD
 from apiserver.cel.strings import STRINGS
-from apiserver.cel.syntax import CompileError, Node, Problem
+from apiserver.cel.syntax import Node, Problem, Problems
 from apiserver.cel.types import Type
 from apiserver.cel.values import EvaluationError
 
@@ -99,4 +99,4 @@ class Environment:
             type_, names = check(source, node, self._variables, functions, self._has_patches)
             return Program(source, type_, names, node, compile_node(node, functions))
         except RecursionError as error:  # chains and nests of some hundred: here it is the stack that limits them
-            raise CompileError(source, [Problem(0, TOO_DEEP)]) from error
+            raise Problems(source, [Problem(0, TOO_DEEP)]) from error

@@ -41,7 +41,7 @@ Library = Mapping[str, Function]
 
 def function(name: str, implementation: Implementation, *signatures: str) -> Function:
     """A function whose values are checked against its signatures before it runs."""
-    overloads = tuple(_overload(signature) for signature in signatures)
+    overloads = tuple(overload(signature) for signature in signatures)
     return Function(name, overloads, _guarded(implementation, overloads))
 
 
@@ -60,7 +60,7 @@ def merged(*libraries: Library) -> Library:
 
 def _joined(first: Function, second: Function) -> Function:
     def implementation(*arguments: Any) -> Any:
-        chosen = first if any(_fits(overload, arguments) for overload in first.overloads) else second
+        chosen = first if any(_fits(one, arguments) for one in first.overloads) else second
         return chosen.implementation(*arguments)
 
     return Function(first.name, (*first.overloads, *second.overloads), implementation)
@@ -68,7 +68,7 @@ def _joined(first: Function, second: Function) -> Function:
 
 def _guarded(implementation: Implementation, overloads: tuple[Overload, ...]) -> Implementation:
     def guarded(*arguments: Any) -> Any:
-        if not any(_fits(overload, arguments) for overload in overloads):
+        if not any(_fits(one, arguments) for one in overloads):
             raise NoSuchOverload
         try:
             return implementation(*arguments)
@@ -80,10 +80,10 @@ def _guarded(implementation: Implementation, overloads: tuple[Overload, ...]) ->
     return guarded
 
 
-def _fits(overload: Overload, arguments: tuple[Any, ...]) -> bool:
-    if len(arguments) != len(overload.parameters):
+def _fits(one: Overload, arguments: tuple[Any, ...]) -> bool:
+    if len(arguments) != len(one.parameters):
         return False
-    return all(_is_of(value, type_) for value, type_ in zip(arguments, overload.parameters, strict=True))
+    return all(_is_of(value, type_) for value, type_ in zip(arguments, one.parameters, strict=True))
 
 
 def _is_of(value: Any, type_: Type) -> bool:
@@ -128,7 +128,8 @@ _WORD = re.compile(r"\w+|[(),.]")
 
 
 @lru_cache(maxsize=2048)
-def _overload(signature: str) -> Overload:
+def overload(signature: str) -> Overload:
+    """The declaration that a signature spells."""
     words = _WORD.findall(signature)
     parameters: list[Type] = []
     is_member = words[0] != "("

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import total_ordering
 from itertools import islice
 from typing import Any, ClassVar
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from apiserver.cel import types
 from apiserver.cel.functions import Library, function, library
@@ -75,6 +75,9 @@ class Url:
         return host[1 : host.index("]")] if host.startswith("[") and "]" in host else host.partition(":")[0]
 
 
+_LINK_LOCAL_MULTICAST = {4: ipaddress.ip_network("224.0.0.0/24"), 6: ipaddress.ip_network("ff02::/16")}
+
+
 @dataclass(frozen=True, slots=True)
 class Ip:
     cel_type: ClassVar[str] = types.IP.name
@@ -93,6 +96,10 @@ class Ip:
 
     def __str__(self) -> str:
         return str(self.address)
+
+    @property
+    def is_link_local_multicast(self) -> bool:
+        return self.address in _LINK_LOCAL_MULTICAST[self.address.version]
 
     @property
     def is_global_unicast(self) -> bool:
@@ -133,6 +140,7 @@ class Cidr:
         return Cidr(ipaddress.ip_interface(str(self.interface.network)))
 
 
+_PATH_SAFE = "/%$&+,:;=@!'()*~"
 _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-.]+))?"
 )
@@ -265,7 +273,7 @@ KUBERNETES: Library = library(
     function("getHost", lambda u: u.host, "url.() string"),
     function("getHostname", lambda u: u.host_name, "url.() string"),
     function("getPort", lambda u: "" if u.parts.port is None else str(u.parts.port), "url.() string"),
-    function("getEscapedPath", lambda u: u.parts.path, "url.() string"),
+    function("getEscapedPath", lambda u: quote(u.parts.path, safe=_PATH_SAFE), "url.() string"),
     function("getQuery", lambda u: parse_qs(u.parts.query, keep_blank_values=True), "url.() map(string, list(string))"),
     function("find", _find, "string.(string) string"),
     function("findAll", _find_all, "string.(string) list(string)", "string.(string, int) list(string)"),
@@ -276,7 +284,7 @@ KUBERNETES: Library = library(
     function("family", lambda i: i.address.version, "ip.() int"),
     function("isUnspecified", lambda i: i.address.is_unspecified, "ip.() bool"),
     function("isLoopback", lambda i: i.address.is_loopback, "ip.() bool"),
-    function("isLinkLocalMulticast", lambda i: i.address.is_multicast and i.address.is_link_local, "ip.() bool"),
+    function("isLinkLocalMulticast", lambda i: i.is_link_local_multicast, "ip.() bool"),
     function("isLinkLocalUnicast", lambda i: i.address.is_link_local, "ip.() bool"),
     function("isGlobalUnicast", lambda i: i.is_global_unicast, "ip.() bool"),
     function("cidr", Cidr.parse, "(string) cidr"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.cel.syntax import CompileError, Problem
+from apiserver.cel.syntax import Problem, Problems
 from apiserver.cel.values import UInt
 
 _TOKEN = re.compile(
@@ -58,7 +58,7 @@ def _tokens(source: str) -> Iterator[Token]:
             match = _TOKEN.match(source, position)
             if match is None:
                 message = f"Syntax error: token recognition error at: '{source[position]}'"
-                raise CompileError(source, [Problem(position, message)])
+                raise Problems(source, [Problem(position, message)])
             kind = match.lastgroup or ""
         text = match[0]
         if kind in ("ident", "operator", "quoted"):
@@ -106,7 +106,7 @@ def _unescaped(source: str, position: int, escape: str, is_bytes: bool) -> str:
     if len(escape) > 1:
         point = int(escape[1:], 16) if escape[0] in "xXuU" else int(escape, 8)
         if point > sys.maxunicode or 0xD800 <= point < 0xE000:
-            raise CompileError(source, [Problem(position, "invalid unicode code point")])
+            raise Problems(source, [Problem(position, "invalid unicode code point")])
         return chr(point)
     what = "bytes" if is_bytes else "string"
-    raise CompileError(source, [Problem(position, f"Syntax error: invalid {what} literal: unable to unescape string")])
+    raise Problems(source, [Problem(position, f"Syntax error: invalid {what} literal: unable to unescape string")])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from apiserver.cel.comprehensions import sorted_by_keys
 from apiserver.cel.functions import Library, function, library
 from apiserver.cel.values import NONE, EvaluationError, NoSuchOverload, Optional, contains, equal
 
@@ -62,10 +64,14 @@ def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
 
 
 def _sort(values: list[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError as error:
-        raise NoSuchOverload from error
+    return sorted_by_keys(values, values)
+
+
+def _unwrapped(values: list[Any]) -> list[Any]:
+    """The values of those that have one."""
+    for value in values:
+        _check_optional(value)
+    return [value.value for value in values if value.is_present]
 
 
 def _distinct(values: list[Any]) -> list[Any]:
@@ -108,8 +114,11 @@ def _has_value(optional: Any) -> bool:
 
 
 def _of_non_zero(value: Any) -> Optional:
-    is_zero = value is None or (not isinstance(value, bool) and not value) or value is False
+    is_zero = value is None or value is False or value == ZERO_TIME or (not isinstance(value, bool) and not value)
     return NONE if is_zero else Optional(value)
+
+
+ZERO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
 LISTS: Library = library(
@@ -136,6 +145,8 @@ OPTIONALS: Library = library(
     function("optional.of", Optional, "(A) optional(A)"),
     function("optional.ofNonZeroValue", _of_non_zero, "(A) optional(A)"),
     function("optional.none", lambda: NONE, "() optional(A)"),
+    function("optional.unwrap", _unwrapped, "(list(optional(A))) list(A)"),
+    function("unwrapOpt", _unwrapped, "list(optional(A)).() list(A)"),
     function("hasValue", _has_value, "optional(A).() bool"),
     function("value", _value_of, "optional(A).() A"),
     function("or", _or, "optional(A).(optional(A)) optional(A)"),

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver.cel.syntax import Ident, Macro, Node, Select
+from apiserver.cel.syntax import Call, Ident, ListNode, Macro, Node, Select
 
-# name -> how many arguments follow the variables, for one and for two variables.
-_COMPREHENSIONS = {
-    "all": (1,),
-    "exists": (1,),
-    "exists_one": (1,),
-    "existsOne": (1,),
-    "filter": (1,),
+# Name -> how many arguments follow the variables, for one variable and for two.
+_OF_ONE = {
+    **dict.fromkeys(("all", "exists", "exists_one", "existsOne", "filter", "sortBy", "optMap", "optFlatMap"), (1,)),
     "map": (1, 2),
 }
 _OF_TWO = {
-    "all": (1,),
-    "exists": (1,),
-    "existsOne": (1,),
-    "exists_one": (1,),
-    "transformList": (1, 2),
-    "transformMap": (1, 2),
-    "transformMapEntry": (1, 2),
+    **dict.fromkeys(("all", "exists", "exists_one", "existsOne"), (1,)),
+    **dict.fromkeys(("transformList", "transformMap", "transformMapEntry"), (1, 2)),
 }
-_ON_OPTIONALS = ("optMap", "optFlatMap")
+_QUANTIFIERS = ("all", "exists", "exists_one", "existsOne")
+_ACCUMULATORS = ("__result__", "@result")
+_SORTABLE = (Select, Ident, Macro, Call, ListNode)
 
 
 class MacroError(ValueError):
@@ -39,25 +32,34 @@ def expanded(position: int, name: str, target: Node | None, arguments: Sequence[
         return _has(position, arguments[0])
     if target is None:
         return None
-    if name == "bind" and isinstance(target, Ident) and target.name == "cel" and len(arguments) == 3:
-        return Macro(position, "bind", arguments[1], [_variable(arguments[0])], [arguments[2]])
-    if name in _ON_OPTIONALS and len(arguments) == 2:
-        return Macro(position, name, target, [_variable(arguments[0])], [arguments[1]])
-    if len(arguments) - 2 in _OF_TWO.get(name, ()) and (name not in _COMPREHENSIONS or isinstance(arguments[1], Ident)):
-        variables = [_variable(arguments[0]), _variable(arguments[1])]
+    if len(arguments) - 2 in _OF_TWO.get(name, ()):
+        variables = [_variable(name, argument, count=2) for argument in arguments[:2]]
+        if variables[0] == variables[1]:
+            raise MacroError(arguments[1].position, f"duplicate variable name: {variables[0]}")
         return Macro(position, name, target, variables, arguments[2:])
-    if len(arguments) - 1 in _COMPREHENSIONS.get(name, ()):
-        return Macro(position, name, target, [_variable(arguments[0])], arguments[1:])
+    if len(arguments) - 1 in _OF_ONE.get(name, ()):
+        if name == "sortBy" and not isinstance(target, _SORTABLE):
+            why = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+            raise MacroError(target.position, why)
+        return Macro(position, name, target, [_variable(name, arguments[0], count=1)], arguments[1:])
     return None
 
 
 def _has(position: int, argument: Node) -> Node:
-    if not isinstance(argument, Select) or argument.is_optional:
+    if not isinstance(argument, Select) or argument.is_optional or argument.is_test:
         raise MacroError(argument.position, "invalid argument to has() macro")
     return Select(position, argument.operand, argument.name, is_test=True)
 
 
-def _variable(node: Node) -> str:
+def _variable(name: str, node: Node, *, count: int) -> str:
     if not isinstance(node, Ident):
-        raise MacroError(node.position, "argument is not an identifier")
+        raise MacroError(node.position, _no_name(name, count))
+    if node.name in _ACCUMULATORS:
+        raise MacroError(node.position, "iteration variable overwrites accumulator variable")
     return node.name
+
+
+def _no_name(name: str, count: int) -> str:
+    if name in ("optMap", "optFlatMap"):
+        return f"{name}() variable name must be a simple identifier"
+    return "argument must be a simple name" if count == 2 or name in _QUANTIFIERS else "argument is not an identifier"

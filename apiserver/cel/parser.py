@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from apiserver.cel import macros
 from apiserver.cel.lexer import END, Token, tokens
-from apiserver.cel.syntax import Call, CompileError, Ident, ListNode, Literal, MapNode, Node, Problem, Select, Struct
+from apiserver.cel.syntax import Call, Ident, ListNode, Literal, MapNode, Node, Problem, Problems, Select, Struct
 from apiserver.cel.values import UInt
 
 _BINARY: tuple[tuple[str, ...], ...] = (
@@ -75,7 +75,7 @@ class _Parser:
     def _expression(self) -> Node:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise CompileError(self._source, [Problem(self._peek().position, TOO_DEEP)])
+            raise Problems(self._source, [Problem(self._peek().position, TOO_DEEP)])
         condition = self._binary(0)
         if (question := self._accept("?")) is not None:
             yes = self._binary(0)
@@ -116,6 +116,8 @@ class _Parser:
     def _after_dot(self, node: Node, dot: Token) -> Node:
         is_optional = self._accept("?") is not None
         name = self._peek()
+        if name.kind == "ident" and name.text in ("true", "false", "null"):
+            self._fail(name, f"mismatched input '{name.text}' expecting IDENTIFIER")
         if name.kind not in ("ident", "quoted") or (name.kind == "ident" and name.text == "in"):
             if name.kind == "end":
                 self._fail(name, "no viable alternative at input '.'")
@@ -135,7 +137,7 @@ class _Parser:
         try:
             return macros.expanded(position, name, target, arguments) or Call(position, name, target, arguments)
         except macros.MacroError as error:
-            raise CompileError(self._source, [Problem(error.position, str(error))]) from error
+            raise Problems(self._source, [Problem(error.position, str(error))]) from error
 
     # -- primaries ------------------------------------------------------------------------------------------------
 
@@ -180,7 +182,7 @@ class _Parser:
         if token.text == "in":
             self._fail(token, f"mismatched input 'in' expecting {_STARTS}")
         if token.text in RESERVED:
-            raise CompileError(self._source, [Problem(token.position, f"reserved identifier: {token.text}")])
+            raise Problems(self._source, [Problem(token.position, f"reserved identifier: {token.text}")])
         if (opening := self._accept("(")) is not None:
             return self._call(opening.position, token.text, None, self._arguments(")"))
         return self._struct_or_ident(token)
@@ -274,7 +276,7 @@ class _Parser:
         return token
 
     def _refuse(self, token: Token, message: str) -> NoReturn:
-        raise CompileError(self._source, [Problem(token.position, message)])
+        raise Problems(self._source, [Problem(token.position, message)])
 
     def _fail(self, token: Token, message: str) -> NoReturn:
-        raise CompileError(self._source, [Problem(token.position, f"Syntax error: {message}")])
+        raise Problems(self._source, [Problem(token.position, f"Syntax error: {message}")])

@@ -52,7 +52,15 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def with_type_and_metadata(schema: Schema) -> Schema:
-    """A whole object: kind, apiVersion and the names in its metadata are always declared."""
+    """A whole object: kind, apiVersion and the names in its metadata are always declared.
+
+    A schema that declares all of them itself stays as it is; of others, what it says of metadata does not count.
+    """
+    declared = properties_of(schema)
+    names = properties_of(declared.get("metadata") or {})
+    own = (declared.get("kind"), declared.get("apiVersion"), names.get("name"), names.get("generateName"))
+    if all(part is not None and part.get("type") == "string" for part in own):
+        return schema
     known = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": _METADATA}
     return {**schema, "properties": {**properties_of(schema), **known}}
 
@@ -91,7 +99,7 @@ def _object(schema: Schema, name: str) -> Type | None:
     for key, part in properties_of(schema).items():
         escaped, found = escape(key), type_of(part, name=f"{name}.{key}")
         if escaped and found is not None:
-            fields[escaped] = Field(key, found)
+            fields[escaped] = Field(key, found, bool(part.get("nullable")))
     return object_of(name, fields)
 
 
@@ -107,6 +115,8 @@ def needs_conversion(type_: Type) -> bool:
     """Whether JSON values of the type are not what CEL computes with."""
     if type_ in (DOUBLE, BYTES, DURATION, TIMESTAMP) or type_.list_type in ("set", "map"):
         return True
+    if type_.fields is not None and any(field.is_nullable for field in type_.fields.values()):
+        return True
     parts = (field.type for field in type_.fields.values()) if type_.fields is not None else type_.parameters
     return any(needs_conversion(part) for part in parts)
 
@@ -117,7 +127,11 @@ def converted(value: Any, type_: Type) -> Any:
         return None
     if isinstance(value, dict) and type_.fields is not None:
         known = {field.key: field.type for field in type_.fields.values()}
-        return {key: converted(part, known[key]) if key in known else part for key, part in value.items()}
+        return {
+            key: converted(part, known[key]) if key in known else part
+            for key, part in value.items()
+            if part is not None  # a field that is null is not there
+        }
     if isinstance(value, dict) and type_.name == "map":
         return {key: converted(part, type_.parameters[1]) for key, part in value.items()}
     if isinstance(value, list) and type_.name == "list":

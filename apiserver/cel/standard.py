@@ -240,7 +240,7 @@ STANDARD: Library = library(
     function("duration", _to_duration, "(duration) duration", "(string) duration", "(int) duration"),
     function("timestamp", _to_timestamp, "(timestamp) timestamp", "(string) timestamp", "(int) timestamp"),
     function("dyn", lambda value: value, "(A) dyn"),
-    function("type", lambda value: TypeValue(type_name(value)), "(A) type"),
+    function("type", lambda value: TypeValue(type_name(value)), "(A) type(A)"),
     _part("getFullYear", lambda t: t.year),
     _part("getMonth", lambda t: t.month - 1),
     _part("getDate", lambda t: t.day),
@@ -250,5 +250,5 @@ STANDARD: Library = library(
     _part("getHours", lambda t: t.hour, lambda d: d.total_seconds() / 3600),
     _part("getMinutes", lambda t: t.minute, lambda d: d.total_seconds() / 60),
     _part("getSeconds", lambda t: t.second, lambda d: d.total_seconds()),
-    _part("getMilliseconds", lambda t: t.microsecond // 1000, lambda d: d.microseconds // 1000),
+    _part("getMilliseconds", lambda t: t.microsecond // 1000, lambda d: d.total_seconds() * 1000),
 )

@@ -1,15 +1,12 @@
-"""The string extension of CEL (ext.Strings, version 2), with format()."""
+"""The string extension of CEL (ext.Strings, version 2)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
+from apiserver.cel.formatting import formatted
 from apiserver.cel.functions import Library, function, library
-from apiserver.cel.standard import to_string
-from apiserver.cel.values import EvaluationError, type_name
+from apiserver.cel.values import EvaluationError
 from kubeloop.apimachinery.field import GO_ESCAPES
 
 
@@ -70,99 +67,9 @@ def _quote(text: str) -> str:
     return '"' + "".join(GO_ESCAPES.get(c, c) for c in text) + '"'
 
 
-def _format(text: str, arguments: list[Any]) -> str:
-    """`"%d of %s".format([1, "x"])`."""
-    parts: list[str] = []
-    i, used = 0, 0
-    while i < len(text):
-        if text[i] != "%":
-            parts.append(text[i])
-            i += 1
-            continue
-        i += 1
-        if text[i : i + 1] == "%":
-            parts.append("%")
-            i += 1
-            continue
-        digits = ""
-        if text[i : i + 1] == ".":
-            i += 1
-            while text[i : i + 1].isdigit():
-                digits += text[i]
-                i += 1
-        if i >= len(text):
-            raise EvaluationError("unexpected end of string")
-        if used >= len(arguments):
-            raise EvaluationError(f"index {used} out of range")
-        parts.append(_formatted(text[i], arguments[used], int(digits or 6)))
-        i, used = i + 1, used + 1
-    return "".join(parts)
-
-
-def _formatted(verb: str, value: Any, precision: int) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    match verb:
-        case "s":
-            return _shown(value)
-        case "d" if isinstance(value, int) and is_number:
-            return str(int(value))
-        case "f" if is_number:
-            return _finite(value) or f"{value:.{precision}f}"
-        case "e" if is_number:
-            return _finite(value) or f"{value:.{precision}e}"
-        case "b" if isinstance(value, int):
-            return f"{int(value):b}"
-        case "o" if isinstance(value, int) and is_number:
-            return f"{value:o}"
-        case "x" | "X" if isinstance(value, int | str | bytes) and not isinstance(value, bool):
-            raw = value.encode() if isinstance(value, str) else value
-            shown = raw.hex() if isinstance(raw, bytes) else f"{raw:x}"
-            return shown.upper() if verb == "X" else shown
-        case "s" | "d" | "f" | "e" | "b" | "o" | "x" | "X":
-            raise EvaluationError(f"error during formatting: {_WRONG[verb]}, was given {type_name(value)}")
-        case _:
-            raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
-
-
-_WRONG = {
-    "d": "decimal clause can only be used on integers",
-    "f": "fixed-point clause can only be used on doubles",
-    "e": "scientific clause can only be used on doubles",
-    "b": "only integers and bools can be formatted as binary",
-    "o": "octal clause can only be used on integers",
-    "x": "only integers, byte buffers, and strings can be formatted as hex",
-    "X": "only integers, byte buffers, and strings can be formatted as hex",
-}
-
-
-def _finite(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "" if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, list):
-        return f"[{', '.join(_inner(element) for element in value)}]"
-    if isinstance(value, Mapping):
-        shown = sorted((_inner(key), _inner(part)) for key, part in value.items())
-        return "{" + ", ".join(f"{key}: {part}" for key, part in shown) + "}"
-    return to_string(value)
-
-
-def _inner(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, datetime):
-        return f'timestamp("{to_string(value)}")'
-    return f'duration("{to_string(value)}")' if isinstance(value, timedelta) else _shown(value)
-
-
 STRINGS: Library = library(
     function("charAt", _character, "string.(int) string"),
-    function("format", _format, "string.(list(dyn)) string"),
+    function("format", formatted, "string.(list(dyn)) string"),
     function("indexOf", _index, "string.(string) int", "string.(string, int) int"),
     function("lastIndexOf", _last_index, "string.(string) int", "string.(string, int) int"),
     function("join", _join, "list(string).() string", "list(string).(string) string"),
@@ -172,6 +79,5 @@ STRINGS: Library = library(
     function("split", _split, "string.(string) list(string)", "string.(string, int) list(string)"),
     function("substring", _substring, "string.(int) string", "string.(int, int) string"),
     function("trim", lambda text: text.strip(), "string.() string"),
-    function("reverse", lambda text: text[::-1], "string.() string"),
     function("strings.quote", _quote, "(string) string"),
 )

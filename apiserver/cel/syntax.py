@@ -98,10 +98,28 @@ class Problem:
 
 
 class CompileError(ValueError):
-    """The expression is no good; the text lists all problems as cel-go does."""
+    """The expression is no good. `stage` says when that was found."""
+
+    stage = "compilation failed"
+
+    @property
+    def told(self) -> str:
+        """As Kubernetes tells of it."""
+        return f"{self.stage}: {self}"
+
+
+class InstantiationError(CompileError):
+    """It compiles, and cannot be made a program of all the same."""
+
+    stage = "program instantiation failed"
+
+
+class Problems(CompileError):
+    """The text lists all problems as cel-go does."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(_shown(source, problem) for problem in problems))
+        ordered = sorted(problems, key=lambda problem: problem.position)
+        super().__init__("\n".join(_shown(source, problem) for problem in ordered))
 
 
 def _shown(source: str, problem: Problem) -> str:

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from apiserver.cel.values import EvaluationError
-from kubeloop.apimachinery.times import format_micro_time, format_time, parse_time
+from kubeloop.apimachinery.times import parse_time
 
 _UNITS = {"ns": 1e-3, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
@@ -28,13 +28,20 @@ def duration_text(duration: timedelta) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
+    """An RFC 3339 instant, in its own zone."""
     try:
-        return parse_time(text)
+        parse_time(text)
+        return datetime.fromisoformat(text)
     except ValueError as error:
         raise EvaluationError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse') from error
 
 
 def timestamp_text(moment: datetime) -> str:
-    if not moment.microsecond:
-        return format_time(moment)
-    return format_micro_time(moment).removesuffix("Z").rstrip("0") + "Z"
+    local = moment.replace(tzinfo=None)
+    whole = local.isoformat(timespec="seconds")
+    fraction = f".{local.microsecond:06d}".rstrip("0").rstrip(".")
+    offset = moment.utcoffset() or timedelta()
+    if not offset:
+        return f"{whole}{fraction}Z"
+    sign, minutes = "-" if offset < timedelta() else "+", abs(offset) // timedelta(minutes=1)
+    return f"{whole}{fraction}{sign}{minutes // 60:02d}:{minutes % 60:02d}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -13,6 +13,7 @@ class Field:
 
     key: str
     type: Type
+    is_nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,28 @@ class Type:
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
+    def shown(self) -> str:
+        """As errors of the checker spell it."""
+        name = _SHOWN.get(self.name, self.name)
+        return f"{name}({', '.join(part.shown for part in self.parameters)})" if self.parameters else name
+
+    @property
     def is_parameter(self) -> bool:
-        return len(self.name) == 1
+        return len(self.name) == 1 or self.name.startswith("_var")
+
+    def with_parameters(self, parameters: tuple[Type, ...]) -> Type:
+        return replace(self, parameters=parameters)
 
 
+_SHOWN = {
+    "null_type": "null",
+    "google.protobuf.Duration": "duration",
+    "google.protobuf.Timestamp": "timestamp",
+}
 DYN, NULL, BOOL, INT, UINT, DOUBLE, STRING, BYTES = (
     Type(name) for name in ("dyn", "null_type", "bool", "int", "uint", "double", "string", "bytes")
 )
+ERROR = Type("!error!")  # of what is wrong: it goes with everything, so that one mistake is told once
 DURATION, TIMESTAMP = Type("google.protobuf.Duration"), Type("google.protobuf.Timestamp")
 TYPE = Type("type")
 QUANTITY, URL, SEMVER = Type("kubernetes.Quantity"), Type("kubernetes.URL"), Type("kubernetes.Semver")
@@ -59,39 +75,13 @@ def optional_of(inner: Type) -> Type:
     return Type("optional_type", (inner,))
 
 
+def type_type(of: Type) -> Type:
+    """The type of a type's name."""
+    return Type("type", (of,))
+
+
 def object_of(name: str, fields: Mapping[str, Field]) -> Type:
     return Type(name, fields=fields)
-
-
-def joined(types: Sequence[Type]) -> Type:
-    """The type of a list of these: theirs if it is one, else dyn."""
-    first = next((found for found in types if found != DYN), DYN)
-    return first if all(found in (first, DYN) for found in types) else DYN
-
-
-def matches(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
-    """Whether a value of type `found` may stand where `wanted` is; type parameters are bound on the way."""
-    if wanted.is_parameter:
-        if wanted.name not in bound or bound[wanted.name] == DYN:
-            bound[wanted.name] = found
-            return True
-        return matches(bound[wanted.name], found, bound)
-    if DYN in (wanted, found) or NULL in (wanted, found):
-        return True
-    if wanted.fields is not None or found.fields is not None:
-        return wanted is found
-    if wanted.name != found.name:
-        return False
-    return all(matches(w, f, bound) for w, f in zip(wanted.parameters, found.parameters, strict=False))
-
-
-def filled(type_: Type, bound: Mapping[str, Type]) -> Type:
-    """The type with its parameters replaced; unbound ones are dyn."""
-    if type_.is_parameter:
-        return bound.get(type_.name, DYN)
-    if not type_.parameters:
-        return type_
-    return Type(type_.name, tuple(filled(parameter, bound) for parameter in type_.parameters))
 
 
 Variables = Mapping[str, Type]

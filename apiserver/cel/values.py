@@ -46,18 +46,28 @@ class TypeValue:
 
 
 class SetList(list[Any]):
-    """A list in which order does not count."""
+    """A list in which order does not count; adding to it adds what it has not."""
+
+    def __add__(self, other: list[Any]) -> SetList:
+        return SetList([*self, *(element for element in other if not contains(self, element))])
 
 
 class MapList(list[Any]):
-    """A list of objects known by their keys, in any order."""
+    """A list of objects known by their keys, in any order; adding to it replaces what it has."""
 
     def __init__(self, elements: list[Any], keys: tuple[str, ...]) -> None:
         super().__init__(elements)
         self.keys = keys
 
     def by_key(self) -> dict[tuple[Any, ...], Any]:
-        return {tuple(element.get(key) for key in self.keys): element for element in self}
+        return keyed(self, self.keys)
+
+    def __add__(self, other: list[Any]) -> MapList:
+        return MapList(list({**self.by_key(), **keyed(other, self.keys)}.values()), self.keys)
+
+
+def keyed(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], Any]:
+    return {tuple(element.get(key) for key in keys): element for element in elements}
 
 
 class StructValue(dict[str, Any]):
@@ -82,10 +92,10 @@ def equal(left: Any, right: Any) -> bool:
         return isinstance(left, bool) and isinstance(right, bool) and left == right
     if isinstance(left, StructValue) or isinstance(right, StructValue):
         return type_name(left) == type_name(right) and dict(left) == dict(right)
-    if isinstance(left, SetList) and isinstance(right, SetList):
-        return len(left) == len(right) and all(contains(right, element) for element in left)
-    if isinstance(left, MapList) and isinstance(right, MapList):
-        return len(left) == len(right) and equal(left.by_key(), right.by_key())
+    if isinstance(left, SetList) and isinstance(right, list):
+        return len(left) == len(right) and all(contains(left, element) for element in right)
+    if isinstance(left, MapList) and isinstance(right, list):
+        return len(left) == len(right) and equal(left.by_key(), keyed(right, left.keys))
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, Mapping) and isinstance(right, Mapping):

@@ -134,7 +134,7 @@ class Expressions:
         try:
             program = self.environment.compile(source)
         except CompileError as error:
-            raise ExpressionError(f"compilation failed: {error}") from error
+            raise ExpressionError(error.told) from error
         if results and program.type not in results:
             wanted = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(str, results))}]"
             raise ExpressionError(f"must evaluate to {wanted} but got {program.type}")

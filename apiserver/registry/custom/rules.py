@@ -63,7 +63,7 @@ def _compiled(rule: Rule, environment: Environment, schema: Schema) -> CompiledR
     try:
         program = environment.compile(source)
     except CompileError as error:
-        return CompiledRule(rule, None, f"compilation failed: {error}")
+        return CompiledRule(rule, None, error.told)
     if program.type != BOOL:
         return CompiledRule(rule, None, "cel expression must evaluate to a bool")
     message, why = _message(rule.get("messageExpression", ""), environment)
@@ -80,7 +80,7 @@ def _message(source: str, environment: Environment) -> tuple[Program | None, str
     try:
         program = environment.compile(source)
     except CompileError as error:
-        return None, f"messageExpression compilation failed: {error}"
+        return None, f"messageExpression {error.told}"
     if program.type != STRING:
         return None, "messageExpression must evaluate to a string"
     return program, ""
