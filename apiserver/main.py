@@ -66,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keyring=keyring,
             token_settings=_token_settings(options),
             keys_uri=_keys_uri(options),
+            own_address=_own_address(options),
             limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),
             audit_log_path=options.audit_log_path,
             admission_plugins=_admission_plugins(options),
@@ -201,8 +202,12 @@ def _keyring(options: argparse.Namespace) -> Keyring:
 def _keys_uri(options: argparse.Namespace) -> str:
     """Where relying parties find the public keys."""
     scheme = "https" if options.tls_cert_file else "http"
+    return options.service_account_jwks_uri or f"{scheme}://{_own_address(options)}{KEYS_PATH}"
+
+
+def _own_address(options: argparse.Namespace) -> str:
     host = f"[{options.bind_address}]" if ":" in options.bind_address else options.bind_address
-    return options.service_account_jwks_uri or f"{scheme}://{host}:{options.port}{KEYS_PATH}"
+    return f"{host}:{options.port}"
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -10,9 +10,11 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
+from apiserver.admission.webhooks.metrics import WebhookMetrics
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.bootstrap.users import NODE_RULES
 from apiserver.auth.escalation import Escalation
@@ -50,7 +52,12 @@ from apiserver.storage.interface import Storage
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
+from apiserver.webhooks.client import WebhookClient
+from apiserver.webhooks.services import ServiceResolver
 from kubeloop.apimachinery.clock import Clock
+
+if TYPE_CHECKING:
+    from apiserver.webhooks.connections import Transports
 
 # What a start does before the server is ready, by upstream's names.
 START_HOOKS = (
@@ -84,11 +91,15 @@ class ApiServer:
         limits: InFlightLimits | None = None,
         audit_log_path: str = "",
         admission_plugins: Collection[str] = DEFAULT_ON,
+        own_address: str = "",
+        webhook_transports: Transports | None = None,
         schema: Schema | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
-        `keys_uri` is where others find the public keys of service account tokens.
+        `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
+        webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks are
+        called over.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -103,9 +114,10 @@ class ApiServer:
         authorizer = authorizer_of(authorization_modes, nodes, rbac)
         ledger = StorageLedger(storage, self.cache)
         forms = CatalogForms(catalog, schema)
-        chain = chain_of(
-            Dependencies(reader, ledger, Escalation(authorizer, rbac), clock, rng, forms), admission_plugins
-        )
+        self._webhooks = WebhookClient(ServiceResolver(reader, own_address), webhook_transports)
+        escalation, webhook_metrics = Escalation(authorizer, rbac), WebhookMetrics()
+        given = Dependencies(reader, ledger, escalation, clock, rng, forms, self._webhooks, webhook_metrics)
+        chain = chain_of(given, admission_plugins)
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
@@ -121,6 +133,7 @@ class ApiServer:
             [
                 gate.metrics.families,
                 chain.metrics.families,
+                webhook_metrics.families,
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),
@@ -156,6 +169,7 @@ class ApiServer:
                 for task in background:
                     task.cancel()
         finally:
+            await self._webhooks.close()
             await self._storage.close()
 
     def _checks(self) -> Mapping[str, Sequence[Check]]:

@@ -18,6 +18,7 @@ from apiserver.admission.plugins.default_classes import DefaultIngressClass, Def
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.limit_ranger import LimitRanger
 from apiserver.admission.plugins.mutating_admission_policy import MutatingAdmissionPolicy
+from apiserver.admission.plugins.mutating_admission_webhook import MutatingAdmissionWebhook
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.plugins.node_restriction import NodeRestriction
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
@@ -31,10 +32,14 @@ from apiserver.admission.plugins.service_account import ServiceAccount
 from apiserver.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from apiserver.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver.admission.plugins.validating_admission_policy import ValidatingAdmissionPolicy
+from apiserver.admission.plugins.validating_admission_webhook import ValidatingAdmissionWebhook
 from apiserver.admission.quota_ledger import Ledger
+from apiserver.admission.webhooks.asking import Asker
+from apiserver.admission.webhooks.metrics import WebhookMetrics
 from apiserver.auth.authorization import Authorizer
 from apiserver.auth.escalation import Escalation
 from apiserver.storage.reader import Reader
+from apiserver.webhooks.client import WebhookClient
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.field import go_quote
 
@@ -49,10 +54,15 @@ class Dependencies:
     clock: Clock
     rng: random.Random
     forms: Forms
+    webhooks: WebhookClient
+    webhook_metrics: WebhookMetrics
 
     @property
     def authorizer(self) -> Authorizer:
         return self.escalation.authorizer
+
+    def asker(self, *, mutating: bool) -> Asker:
+        return Asker(self.webhooks, self.forms, self.clock, self.rng, self.webhook_metrics, mutating=mutating)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +112,18 @@ PLUGINS: tuple[Entry, ...] = (
         lambda given: MutatingAdmissionPolicy(given.reader, given.forms, given.authorizer),
     ),
     Entry(
+        "MutatingAdmissionWebhook",
+        lambda given: MutatingAdmissionWebhook(given.reader, given.forms, given.authorizer, given.asker(mutating=True)),
+    ),
+    Entry(
         "ValidatingAdmissionPolicy",
         lambda given: ValidatingAdmissionPolicy(given.reader, given.forms, given.authorizer),
+    ),
+    Entry(
+        "ValidatingAdmissionWebhook",
+        lambda given: ValidatingAdmissionWebhook(
+            given.reader, given.forms, given.authorizer, given.asker(mutating=False)
+        ),
     ),
     Entry("ResourceQuota", lambda given: ResourceQuota(given.reader, given.ledger, given.clock)),
 )

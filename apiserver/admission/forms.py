@@ -33,7 +33,13 @@ class Forms(Protocol):
         """How server-side apply sees its objects; None where nothing is known of them."""
 
     async def shown(self, obj: ReadOnlyObject, resource: Resource) -> Object:
-        """A stored object in the version of `resource`, with kind and apiVersion. May share parts with it."""
+        """A stored object in the version of `resource`, with kind and apiVersion. May share parts with it.
 
-    async def read(self, value: Any, resource: Resource) -> Object:
-        """What `shown` gives, changed: decoded, with defaults, in the stored version. Raises DecodeError."""
+        `resource` may be what `taken_by` gives: a Scale, a Binding and the like have one version only.
+        """
+
+    async def read(self, value: Any, resource: Resource, *, strict: bool = True) -> Object:
+        """What `shown` gives, changed: decoded, with defaults, in the stored version. Raises DecodeError.
+
+        Fields that are not known are refused, or dropped where it need not be `strict`.
+        """

@@ -66,6 +66,7 @@ class Call:
             force=options.force,
             warnings=self.warnings,
             annotate=self.annotate,
+            options=options.sent,
         )
 
 

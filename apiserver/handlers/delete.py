@@ -21,7 +21,7 @@ async def delete(call: Call) -> Response:
     """A Status where the object is gone; the object itself where it waits, or where its kind says so."""
     options = delete_options(call)
     kind = call.target.kind
-    context = replace(call.context(), dry_run=options.dry_run)
+    context = replace(call.context(), dry_run=options.dry_run, options=options.shown())
     deleted = await call.registry.deleter(kind).delete(context, options)
     if not deleted.removed or kind.strategy.returns_object_on_delete:
         body = encode_object(kind, deleted.stored, call.form, call.now, call.include_object)

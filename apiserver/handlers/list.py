@@ -38,16 +38,17 @@ def _response(call: Call, page: Page) -> Response:
 async def delete_collection(call: Call) -> Response:
     """Delete what the selectors choose, one by one; the answer lists it as it was found."""
     kind = call.target.kind
-    options, context = delete_options(call), call.context()
+    options = delete_options(call)
+    context = replace(call.context(), dry_run=options.dry_run, options=options.shown())
     list_options = ListOptions.parse({k: v for k, v in call.query.items() if k != "watch"})
     selection = select(kind, list_options.label_selector, list_options.field_selector)
     page = await call.registry.lister.list(kind, call.target.namespace, list_options, selection)
     deleter = call.registry.deleter(kind)
     deleted = []
     for stored in page.items:
-        one = replace(context, namespace=stored.key.namespace, name=stored.key.name, dry_run=options.dry_run)
+        one = replace(context, namespace=stored.key.namespace, name=stored.key.name)
         try:
-            await deleter.delete(one, options)
+            await deleter.delete(one, options, is_one_of_many=True)
         except NotFound:
             continue  # somebody else was faster
         deleted.append(stored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from apiserver.admission.chain import CREATE, Attributes
+from apiserver.admission.chain import CREATE
 from apiserver.auth import reviews
 from apiserver.auth.authentication import Authenticator
 from apiserver.auth.authorization import Authorizer
@@ -61,7 +61,7 @@ class SubresourceHandler:
         context = call.context(options)
         if not context.name:  # the old way, by POST to bindings
             context = replace(context, name=binding.get("metadata", {}).get("name", ""))
-        await call.registry.bindings().create(binding, replace(context, subresource="binding"))
+        await call.registry.bindings().create(binding, context, call.target.kind.resource)
         return success(code=201)
 
     async def _evict(self, call: Call) -> Response:
@@ -81,9 +81,9 @@ class SubresourceHandler:
         reviews.prepare(obj, call.target.namespace)
         context = call.context(options)
         call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
-        chain, attributes = call.registry.machinery.admission, _creation(call, options, obj)
+        chain, attributes = call.registry.machinery.admission, context.attributes(CREATE, resource, obj)
         await chain.mutate(attributes)
-        obj = attributes.object or obj
+        obj = {**(attributes.object or obj), "kind": resource.kind, "apiVersion": resource.api_version}
         reviewers = reviews.Reviewers(self._authenticator, self._authorizer, call.now())
         reviewed = reviews.review(resource.kind, obj, call.user, reviewers, call.target.namespace)
         await chain.validate(attributes)
@@ -121,8 +121,9 @@ class SubresourceHandler:
         options = WriteOptions.parse("CreateOptions", call.query)
         request = call.decoder.read_other(_TOKEN_REQUEST, call.body, options.field_validation, call.warnings)
         target, chain = call.target, call.registry.machinery.admission
-        attributes = _creation(call, options, request)
+        attributes = call.context(options).attributes(CREATE, target.kind.resource, request)
         await chain.mutate(attributes)
+        request = attributes.object or request
         answer = await self._token_requests.answer(
             request, target.namespace, target.name, lambda: chain.validate(attributes)
         )
@@ -130,23 +131,6 @@ class SubresourceHandler:
 
     async def _pod(self, call: Call) -> Object:
         return (await call.registry.store(call.target.kind).get(call.context())).object()
-
-
-def _creation(call: Call, options: WriteOptions, obj: Object) -> Attributes:
-    """What admission is asked about an object that is created and not stored."""
-    target = call.target
-    return Attributes(
-        CREATE,
-        target.kind.resource,
-        target.namespace,
-        target.name,
-        obj,
-        user=call.user,
-        subresource=target.subresource,
-        dry_run=options.dry_run,
-        warn=call.warnings.add,
-        annotate=call.annotate,
-    )
 
 
 def _check_node(call: Call, pod: Object) -> None:

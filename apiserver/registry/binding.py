@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
+from apiserver.admission.chain import CREATE
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.preconditions import require_same
 from apiserver.registry.store import ResourceStore
 from apiserver.registry.strategy import ServerRules
-from apiserver.storage.interface import Key
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.conditions import set_condition
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Conflict
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
 from kubeloop.apimachinery.times import format_time
-
-# Labels of the node that a bound pod takes over (PodTopologyLabels).
-TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 class BindingStore:
@@ -25,16 +24,24 @@ class BindingStore:
     def __init__(self, pods: ResourceStore, machinery: Machinery) -> None:
         self._pods, self._machinery = pods, machinery
 
-    async def create(self, binding: Object, context: Context) -> None:
-        """Assign the pod to the node. Conflict where it has one already, is being deleted or held by a gate."""
+    async def create(self, binding: Object, context: Context, resource: Resource) -> None:
+        """Assign the pod to the node. Conflict where it has one already, is being deleted or held by a gate.
+
+        `resource` is the one it was sent to, pods or bindings. Admission sees the Binding.
+        """
+        attributes = context.attributes(CREATE, resource, binding)
+        await self._machinery.admission.mutate(attributes)
+        binding = attributes.object or binding
         if binding.get("metadata", {}).get("name", "") != context.name:
             raise BadRequest("name in URL does not match name in Binding object")
         target = binding.get("target") or {}
         self._check(target)
+        await self._machinery.admission.validate(attributes)
         if not context.name:  # a binding that is not sent to a pod may name none
             raise BadRequest("Name parameter required.")
         change = partial(self._bound, binding=binding, node=target["name"])
-        await self._pods.patch(change, context, ServerRules(), is_tracked=False)
+        context = replace(context, subresource="binding")
+        await self._pods.patch(change, context, ServerRules(), is_tracked=False, is_admitted=True)
 
     def _check(self, target: Object) -> None:
         """Refusals of a binding are plain errors upstream, hence 500."""
@@ -61,7 +68,7 @@ class BindingStore:
         metadata["resourceVersion"] = ""
         for kind, more in (
             ("annotations", sent.get("annotations") or {}),
-            ("labels", {**(sent.get("labels") or {}), **self._topology(node)}),
+            ("labels", sent.get("labels") or {}),
         ):
             if more:
                 metadata[kind] = {**(metadata.get(kind) or {}), **more}
@@ -74,11 +81,6 @@ class BindingStore:
             now,
         )
         return {**pod, "metadata": metadata, "spec": {**spec, "nodeName": node}, "status": status}
-
-    def _topology(self, node: str) -> dict[str, str]:
-        stored = self._machinery.cache.get(Key("nodes", "", node))
-        labels = stored.labels if stored else {}
-        return {label: labels[label] for label in TOPOLOGY_LABELS if label in labels}
 
     def _conflict(self, name: str, why: str) -> Conflict:
         return Conflict.of("pods/binding", "", name, why)

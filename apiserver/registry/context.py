@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from apiserver.admission.chain import Annotate, Chain, unheard
+from apiserver.admission.chain import Annotate, Attributes, Chain, unheard
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
@@ -17,9 +18,12 @@ from apiserver.storage.reader import Reader
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
 
 # The field manager of what the server itself writes by the usual ways.
 SERVER = "kube-apiserver"
+
+_META = "meta.k8s.io/v1"  # the version of options, as admission is shown them
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,27 @@ class Context:
     force: bool = False
     warnings: Warnings = field(default_factory=Warnings)
     annotate: Annotate = unheard  # adds to the request's audit event
+    options: Mapping[str, Any] = field(default_factory=dict)  # CreateOptions and the like, as they were sent
+
+    def attributes(
+        self, operation: str, resource: Resource, obj: Object | None = None, old: Object | None = None
+    ) -> Attributes:
+        """This request as admission sees it."""
+        metadata = (obj or old or {}).get("metadata") or {}
+        return Attributes(
+            operation=operation,
+            resource=resource,
+            subresource=self.subresource,
+            namespace=self.namespace,
+            name=self.name or metadata.get("name", ""),
+            object=obj,
+            old_object=old,
+            user=self.user,
+            dry_run=self.dry_run,
+            options={"kind": f"{operation.title()}Options", "apiVersion": _META, **self.options},
+            warn=self.warnings.add,
+            annotate=self.annotate,
+        )
 
 
 class CacheReader:

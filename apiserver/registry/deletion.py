@@ -7,12 +7,13 @@ Namespaces, which end in two steps of their own, come through `Strategy.begin_de
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import partial
 
-from apiserver.admission.chain import Attributes
+from apiserver.admission.chain import DELETE
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.options import DeleteOptions
@@ -21,6 +22,7 @@ from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time, moment_after, parse_time
 
+Admit = Callable[[Object], Awaitable[None]]
 GraceOf = Callable[[Object, int | None], int]  # (object, seconds asked for) -> seconds
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -41,11 +43,15 @@ class Deleter:
         self.kind, self._machinery = kind, machinery
         self._storage, self._cache = machinery.storage, machinery.cache
 
-    async def delete(self, context: Context, options: DeleteOptions, *, is_admitted: bool = False) -> Deleted:
+    async def delete(
+        self, context: Context, options: DeleteOptions, *, is_admitted: bool = False, is_one_of_many: bool = False
+    ) -> Deleted:
         """Delete, or begin to; NotFound, Conflict on a precondition. A lost race is tried again.
 
-        `is_admitted`: admission let through what this is a part of (an eviction).
+        `is_admitted`: admission let through what this is a part of (an eviction). `is_one_of_many`: the request named
+        a collection, so to admission it has no name.
         """
+        admit = None if is_admitted else partial(self._admit, context=context, is_one_of_many=is_one_of_many)
         key = Key(self.kind.storage, context.namespace, context.name)
         is_given = options.propagation_policy is not None or options.orphan_dependents is not None
         context.warnings.add(*self.kind.strategy.deletion_warnings(is_given))
@@ -55,17 +61,17 @@ class Deleter:
             if current is None:
                 raise NotFound.of(self.kind.plural, self.kind.group, context.name)
             try:
-                return await self._delete(current, context, options, is_admitted)
+                return await self._delete(current, context, options, admit)
             except RevisionMismatch as error:
                 if options.resource_version:
                     raise Conflict.of(self.kind.plural, self.kind.group, context.name, STALE) from error
                 await self._cache.fresh()
 
-    async def _delete(self, current: Stored, context: Context, options: DeleteOptions, is_admitted: bool) -> Deleted:
+    async def _delete(self, current: Stored, context: Context, options: DeleteOptions, admit: Admit | None) -> Deleted:
         obj = current.object()
         self.check_preconditions(obj, options)
-        if not is_admitted:
-            await self._admit(obj, context)
+        if admit is not None:
+            await admit(obj)
         waiting = self._waiting(obj, options)
         if waiting is None:
             if _grace_of(obj) != _grace_of(current.object()) and not context.dry_run:
@@ -96,20 +102,10 @@ class Deleter:
                     f"the {label} in the precondition ({wanted}) does not match the {label} in record ({found}). {why}",
                 )
 
-    async def _admit(self, obj: Object, context: Context) -> None:
-        attributes = Attributes(
-            operation="DELETE",
-            resource=self.kind.resource,
-            subresource=context.subresource,
-            namespace=context.namespace,
-            name=context.name,
-            object=None,
-            old_object=obj,
-            user=context.user,
-            dry_run=context.dry_run,
-            warn=context.warnings.add,
-            annotate=context.annotate,
-        )
+    async def _admit(self, obj: Object, context: Context, is_one_of_many: bool) -> None:
+        attributes = context.attributes(DELETE, self.kind.resource, None, obj)
+        if is_one_of_many:
+            attributes.name = ""
         await self._machinery.admission.mutate(attributes)
         await self._machinery.admission.validate(attributes)
 

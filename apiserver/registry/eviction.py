@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from apiserver.admission.chain import CREATE, Attributes
+from apiserver.admission.chain import CREATE
 from apiserver.registry.context import SERVER, Context, Machinery
 from apiserver.registry.deletion import Deleter
 from apiserver.registry.options import DeleteOptions
@@ -35,7 +35,8 @@ class EvictionStore:
         self._pods, self._budgets, self._deleter, self._machinery = pods, budgets, deleter, machinery
 
     async def create(self, eviction: Object, context: Context) -> None:
-        attributes = self._attributes(eviction, context)
+        # Admission sees the Eviction; what it does to the pod and its budget is the server's own doing.
+        attributes = context.attributes(CREATE, self._pods.kind.resource, eviction)
         await self._machinery.admission.mutate(attributes)
         eviction = attributes.object or eviction
         if eviction.get("metadata", {}).get("name", "") != context.name:
@@ -51,21 +52,6 @@ class EvictionStore:
             elif budget:
                 await self._charge(budget, context)
         await self._evict(context, options)
-
-    def _attributes(self, eviction: Object, context: Context) -> Attributes:
-        """Admission sees the Eviction; what it does to the pod is the server's own doing."""
-        return Attributes(
-            CREATE,
-            self._pods.kind.resource,
-            context.namespace,
-            context.name,
-            eviction,
-            user=context.user,
-            subresource="eviction",
-            dry_run=context.dry_run,
-            warn=context.warnings.add,
-            annotate=context.annotate,
-        )
 
     def _budget_of(self, pod: Object) -> Object | None:
         budgets = list(self._budgets_of(pod))
@@ -99,7 +85,7 @@ class EvictionStore:
             return {**current, "metadata": dict(current["metadata"]), "status": status}
 
         try:
-            await self._budgets.patch(charged, charging, ServerRules())
+            await self._budgets.patch(charged, charging, ServerRules(), is_admitted=True)
         except Conflict as error:
             raise _too_many(f"The disruption budget {name} is still being processed by the server.") from error
 
@@ -107,7 +93,9 @@ class EvictionStore:
         self._check_preconditions(context, options)
         if not context.dry_run:
             marking = replace(context, subresource="status")
-            marked = await self._pods.patch(self._with_condition, marking, ServerRules(), is_tracked=False)
+            marked = await self._pods.patch(
+                self._with_condition, marking, ServerRules(), is_tracked=False, is_admitted=True
+            )
             if options.resource_version:
                 options = replace(options, resource_version=str(marked.revision))
         await self._deleter.delete(context, options, is_admitted=True)

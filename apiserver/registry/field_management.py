@@ -7,7 +7,7 @@ patch. It knows versions and conversions of kinds, the time, and the texts of re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from apiserver.patch.server_side_apply import applying, last_applied
@@ -39,6 +39,12 @@ Entries = Sequence[Mapping[str, Any]]
 
 # Owns what was there before the first apply, where nobody kept count until then.
 _BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+_BAD_AFTER_ADMISSION = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
+    "admission controller; please fix your requests: {}"
+)
 
 
 class Applied(NamedTuple):
@@ -78,6 +84,18 @@ class FieldManagement:
             if self._versions.may_change:
                 managed = reconciled(managed, self._versions)
             self._track(old, new, managed, manager, subresource)
+
+    def admitted(self, obj: Object, before: Entries | None, warn: Callable[[str], None]) -> None:
+        """Take the entries of an object that admission gave back; bad ones are put back to those `before` it."""
+        metadata = obj["metadata"]
+        entries = metadata.pop("managedFields", None)
+        try:
+            managed = decode_foreign(entries or ())
+        except UnreadableEntries as error:
+            warn(_BAD_AFTER_ADMISSION.format(error))
+            managed = decode(before or ())
+        if managed:
+            metadata["managedFields"] = encode(managed)
 
     def _track(self, old: Object, new: Object, managed: Managed, manager: str, subresource: str) -> None:
         writer = self._writer(manager, UPDATE, subresource)

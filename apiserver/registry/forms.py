@@ -54,29 +54,36 @@ class CatalogForms:
         return shape_of(self._kind(resource), self._schema)
 
     async def shown(self, obj: ReadOnlyObject, resource: Resource) -> Object:
-        kind = self._kind(resource)
+        kind = self._of(resource)
         type_meta = {"kind": resource.kind, "apiVersion": resource.api_version}
-        if kind.conversion is not None:
+        if kind is not None and kind.conversion is not None:
             return {**kind.conversion.from_stored(deep_copy(obj)), **type_meta}
         return {**type_meta, **obj}
 
-    async def read(self, value: Any, resource: Resource) -> Object:
-        kind = self._kind(resource)
-        if kind.custom is not None:
+    async def read(self, value: Any, resource: Resource, *, strict: bool = True) -> Object:
+        kind = self._of(resource)
+        if kind is not None and kind.custom is not None:
             obj, _ = kind.custom.coerce(value)
             kind.custom.fill_defaults(obj)
         else:
             decoded = self._schema.codec(resource.group, resource.version, resource.kind).decode(value)
-            if decoded.problems:
+            if decoded.problems and strict:
                 raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
             obj = decoded.object
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         obj.setdefault("metadata", {})
+        if kind is None:
+            return obj
         if kind.conversion is not None:
             obj = kind.conversion.to_stored(obj)
         kind.strategy.default(obj)
         return obj
+
+    def _of(self, resource: Resource) -> Kind | None:
+        """The kind of a resource; None of what only a subresource takes."""
+        kind = self._catalog.get(resource.group, resource.version, resource.plural)
+        return kind if kind is not None and kind.resource.kind == resource.kind else None
 
     def _kind(self, resource: Resource) -> Kind:
         kind = self._catalog.get(resource.group, resource.version, resource.plural)

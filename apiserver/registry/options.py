@@ -53,6 +53,7 @@ class WriteOptions:
     field_manager: str = ""
     field_validation: str = WARN
     force: bool = False
+    sent: Mapping[str, Any] = field(default_factory=dict)  # as CreateOptions or UpdateOptions have it
 
     @classmethod
     def parse(cls, kind: str, query: Query) -> WriteOptions:
@@ -79,7 +80,9 @@ class WriteOptions:
             errors.append(not_supported("fieldValidation", validation, ["", IGNORE, STRICT, WARN]))
         if errors:
             raise refused(kind, errors)
-        return cls(bool(dry_run), manager, validation or WARN, parse_bool(query, "force"))
+        sent = {"dryRun": dry_run, "fieldManager": manager, "fieldValidation": validation}
+        given = {name: value for name, value in sent.items() if value}
+        return cls(bool(dry_run), manager, validation or WARN, parse_bool(query, "force"), given)
 
 
 _DEFAULT_WRITE = WriteOptions()
@@ -101,6 +104,18 @@ class DeleteOptions:
     orphan_dependents: bool | None = None
     uid: str | None = None
     resource_version: str | None = None
+
+    def shown(self) -> Mapping[str, Any]:
+        """What is set, as DeleteOptions has it."""
+        preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        options = {
+            "gracePeriodSeconds": self.grace_period_seconds,
+            "preconditions": {name: value for name, value in preconditions.items() if value} or None,
+            "orphanDependents": self.orphan_dependents,
+            "propagationPolicy": self.propagation_policy,
+            "dryRun": ["All"] if self.dry_run else None,
+        }
+        return {name: value for name, value in options.items() if value is not None}
 
     @classmethod
     def parse(cls, query: Query, body: Mapping[str, Any] | None) -> DeleteOptions:

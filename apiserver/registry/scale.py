@@ -12,7 +12,7 @@ from apiserver.registry.scale_ownership import ScaleOwnership
 from apiserver.registry.store import Change, ResourceStore
 from apiserver.storage.interface import Stored
 from kubeloop.apimachinery.errors import Conflict
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.meta import Object, name_of
 
 
 class ScaleStore:
@@ -43,8 +43,7 @@ class ScaleStore:
 
     async def _scale(self, context: Context, change: Change, *, is_tracked: bool = True) -> Object:
         def scaled(workload: Object) -> Object:
-            old = scale_of(workload, self._fields, may_be_absent=True)
-            self.ownership.give(workload, old)
+            old = self.shown(workload)
             scale = change(old)
             if is_tracked:
                 manager = context.field_manager
@@ -56,8 +55,25 @@ class ScaleStore:
             self.ownership.take(scale, new)
             return new
 
-        stored: Stored = await self._store.patch(scaled, context, is_tracked=False)
+        stored: Stored = await self._store.patch(scaled, context, is_tracked=False, view=self)
         return scale_of(stored.object(), self._fields)
+
+    # -- what admission sees --------------------------------------------------------------------------------------
+
+    def shown(self, workload: Object) -> Object:
+        scale = scale_of(workload, self._fields, may_be_absent=True)
+        self.ownership.give(workload, scale)
+        return scale
+
+    def changed(self, workload: Object, shown: Object) -> Object:
+        replicas = shown.get("spec", {}).get("replicas", 0)
+        if replicas == self._fields.spec_replicas(workload, may_be_absent=True):
+            return workload
+        self._fields.check(shown, replicas, name_of(workload))
+        new = self._fields.with_replicas(workload, replicas)
+        new["metadata"] = dict(workload["metadata"])
+        self.ownership.take(shown, new)
+        return new
 
     def _version(self, scale: Object, workload: Object) -> str:
         """The version the writer named, if any; a uid that is not the workload's is refused."""

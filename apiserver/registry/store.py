@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
-from apiserver.admission.chain import Attributes
+from apiserver.admission.chain import CREATE, UPDATE, Attributes
 from apiserver.auth.authorization import Access, require
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
@@ -35,6 +36,16 @@ GENERATE_NAME_ATTEMPTS = 8
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
 ApplyChange = Callable[[Object | None], Object]  # the same, None where there is none yet
+
+
+class View(Protocol):
+    """What admission sees of an object that is written through a subresource of another kind (its Scale)."""
+
+    def shown(self, obj: Object) -> Object: ...
+
+    def changed(self, obj: Object, shown: Object) -> Object:
+        """The object after what admission saw of it may have changed."""
+        ...
 
 
 class ResourceStore:
@@ -62,9 +73,9 @@ class ResourceStore:
         if is_tracked:
             drop_repeated_owners(obj, context.warnings)
             self.field_management.created(obj, context.field_manager)
-        attributes = self._attributes("CREATE", context, obj, None)
-        await self._machinery.admission.mutate(attributes)
-        obj = attributes.object or obj
+        self._drop_system_fields(obj)
+        attributes = context.attributes(CREATE, self._resource, obj)
+        obj = await self._mutated(attributes, context)
         drop_repeated_owners(obj, context.warnings, is_late=True)
         has_prefix = bool(obj["metadata"].get("generateName"))
         for attempt in range(GENERATE_NAME_ATTEMPTS):
@@ -99,12 +110,28 @@ class ResourceStore:
             raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = context.namespace
 
+    def _drop_system_fields(self, obj: Object) -> None:
+        """What a creator may not set, and admission does not see either."""
+        for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+            obj["metadata"].pop(field, None)
+
+    async def _mutated(self, attributes: Attributes, context: Context) -> Object:
+        """The object as admission leaves it. One that came back from a webhook or policy is checked again."""
+        sent = attributes.object
+        assert sent is not None, "writes have an object"
+        entries = sent["metadata"].get("managedFields")
+        await self._machinery.admission.mutate(attributes)
+        new = attributes.object or sent
+        if new is not sent:
+            self._match_namespace(new, context)
+            self.field_management.admitted(new, entries, context.warnings.add)
+        return new
+
     def _stamp(self, obj: Object) -> bool:
         """The metadata only the server sets; says whether the name was generated."""
+        self._drop_system_fields(obj)
         sent = obj["metadata"]
         generated = not sent.get("name") and bool(sent.get("generateName"))
-        for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
-            sent.pop(field, None)
         if not sent.get("managedFields"):  # an empty list, as a webhook may leave it, is not shown
             sent.pop("managedFields", None)
         if generated:
@@ -185,14 +212,24 @@ class ResourceStore:
         return new
 
     async def patch(
-        self, change: Change, context: Context, rules: UpdateRules | None = None, *, is_tracked: bool = True
+        self,
+        change: Change,
+        context: Context,
+        rules: UpdateRules | None = None,
+        *,
+        is_tracked: bool = True,
+        is_admitted: bool = False,
+        view: View | None = None,
     ) -> Stored:
         """Apply `change` to the newest version; where another writer was faster, to that one's result again.
 
         `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
         `is_tracked` says that the writer comes to own what changed; otherwise `change` settles that itself.
+        `is_admitted`: admission let through what this is a part of. `view` is what it sees of the object otherwise.
         """
-        return await self._change(context, change, True, rules, is_tracked=is_tracked)
+        return await self._change(
+            context, change, True, rules, is_tracked=is_tracked, is_admitted=is_admitted, view=view
+        )
 
     async def apply(self, change: ApplyChange, context: Context) -> tuple[Stored, bool]:
         """Apply a configuration; says whether that created the object. `change` settles who owns what."""
@@ -228,6 +265,8 @@ class ResourceStore:
         rules: UpdateRules | None = None,
         *,
         is_tracked: bool = True,
+        is_admitted: bool = False,
+        view: View | None = None,
     ) -> Stored:
         """Read, change, check, compare-and-swap; on a lost race again, where a version the caller named is refused."""
         rules = rules or self.strategy.update_rules(context.subresource)
@@ -238,9 +277,13 @@ class ResourceStore:
             self._check_version(new, old, may_be_unconditional)
             if is_tracked:
                 self.field_management.updated(new, old, context.field_manager, context.subresource)
-            attributes = self._attributes("UPDATE", context, new, old)
-            await self._machinery.admission.mutate(attributes)
-            new = attributes.object or new
+            if view is None:
+                attributes = context.attributes(UPDATE, self._resource, new, old)
+            else:
+                attributes = context.attributes(UPDATE, self._resource, view.shown(new), view.shown(old))
+            if not is_admitted:
+                seen = await self._mutated(attributes, context)
+                new = seen if view is None else view.changed(new, seen)
             drop_repeated_owners(new, context.warnings, is_late=True)
             self._keep_system_fields(new, old)
             rules.prepare(new, old)
@@ -249,7 +292,8 @@ class ResourceStore:
             try:
                 self._check(new, self._update_errors(new, old, rules, context.subresource))
                 context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
-                await self._machinery.admission.validate(attributes)
+                if not is_admitted:
+                    await self._machinery.admission.validate(attributes)
                 return await self._replace(current, new, old, context)
             except RevisionMismatch:
                 continue
@@ -340,22 +384,6 @@ class ResourceStore:
         require(self._machinery.authorizer, access)
 
     # -- shared by the verbs --------------------------------------------------------------------------------------
-
-    def _attributes(self, operation: str, context: Context, obj: Object | None, old: Object | None) -> Attributes:
-        metadata = (obj or old or {}).get("metadata", {})
-        return Attributes(
-            operation=operation,
-            resource=self._resource,
-            subresource=context.subresource,
-            namespace=context.namespace,
-            name=context.name or metadata.get("name", ""),
-            object=obj,
-            old_object=old,
-            user=context.user,
-            dry_run=context.dry_run,
-            warn=context.warnings.add,
-            annotate=context.annotate,
-        )
 
     def _check(self, obj: Object, errors: Sequence[FieldError]) -> None:
         if errors:

@@ -69,11 +69,11 @@ class Answer:
         return [(cause.get("field", ""), cause["message"]) for cause in causes]
 
 
-def exchange(*asks: Ask) -> list[Answer]:
-    """The answers of a new server to these requests, one after the other."""
+def exchange(*asks: Ask, **options: Any) -> list[Answer]:
+    """The answers of a new server to these requests, one after the other; `options` are ApiServer's."""
 
     async def run() -> list[Answer]:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1), **options)
         async with server.running():
             transport = InProcessTransport(server.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
