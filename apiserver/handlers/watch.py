@@ -7,6 +7,7 @@ up is cut off (`TooSlow`) and resumes from the last revision it saw. One task a 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ from kubeloop.apimachinery.numbers import parse_uint
 # Without timeoutSeconds a watch ends after this long, times 1 to 2 by chance (--min-request-timeout).
 MIN_TIMEOUT_SECONDS = 1800
 BOOKMARK_SECONDS = 60.0
+# The last bookmark comes so long before the end, that the next watch begins where this one was.
+LAST_BOOKMARK_SECONDS = 2.0
 # How many initial objects go out in one send, so that a large collection does not stand in memory twice.
 CHUNK = 500
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -141,12 +144,12 @@ class _Stream:
         try:
             if initial is not None:
                 await self._send_initial(initial, watcher)
-            next_bookmark = loop.time() + BOOKMARK_SECONDS
+            next_bookmark = _next_bookmark(loop.time(), deadline)
             while self.is_open and loop.time() < deadline:
                 batch = await self._next_batch(watcher, min(next_bookmark, deadline))
                 await self._send_events(batch)
                 if loop.time() >= next_bookmark:
-                    next_bookmark += BOOKMARK_SECONDS
+                    next_bookmark = _next_bookmark(loop.time(), deadline)
                     if self._options.allow_watch_bookmarks:
                         await self._write(self._bookmark(watcher.revision))
         except TooSlow:
@@ -239,6 +242,12 @@ class _Stream:
         return self._event(
             "BOOKMARK", {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         )
+
+
+def _next_bookmark(now: float, deadline: float) -> float:
+    """When a bookmark is due, in the time of the loop; after the last one, never."""
+    at = min(now + BOOKMARK_SECONDS, deadline - LAST_BOOKMARK_SECONDS)
+    return at if at > now else math.inf
 
 
 def _as_added(stored: Stored) -> Change:

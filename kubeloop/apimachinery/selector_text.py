@@ -138,6 +138,8 @@ class _Parser:
                     values.add("")
                 if following.text == ")":
                     return values
+                if following.text == ",":
+                    self._next()  # the real parser takes it too, so a list may not end after it
             else:
                 _refuse(token, "',', or identifier")
 

@@ -50,6 +50,7 @@ def test_matching(text: str, expected: bool) -> None:
         ("a in x", "unable to parse requirement: found 'x' expected: '('"),
         ("a in (x", "unable to parse requirement: found '', expected: ',' or ')'"),
         ("a in (=", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+        ("a in (b,,)", "unable to parse requirement: found ')', expected: ',', or identifier"),
         ("a in (,", "unable to parse requirement: found '', expected: ',', or identifier"),
         ("=x", "found '=', expected: !, identifier, or 'end of string'"),
         ("a=b=c", "found '=', expected: ',' or 'end of string'"),
