@@ -16,6 +16,7 @@ from apiserver.auth.gate import PASSAGE, Gate, Passage
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
+from apiserver.handlers.compression import compressed
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
@@ -103,6 +104,7 @@ class KubernetesApi:
             measured.code, measured.size = response.status, len(response.body)
             if wants_pretty(scope):
                 response = pretty(response)
+            response = await compressed(scope, response)
             await response.send(send, warnings.texts)
 
     async def _answer(

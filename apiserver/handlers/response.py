@@ -17,6 +17,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+# What is read may have changed the next moment; whoever may keep an answer says so himself.
+NOT_KEPT = (b"cache-control", b"no-cache, private")
 TEXT = "text/plain; charset=utf-8"
 
 
@@ -34,6 +36,7 @@ class Response:
             (b"content-type", self.content_type.encode()),
             (b"content-length", b"%d" % len(self.body)),
             *self.headers,
+            *(() if any(name == b"cache-control" for name, _ in self.headers) else (NOT_KEPT,)),
             *(warning_header(text) for text in warnings),
         ]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})

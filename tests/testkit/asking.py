@@ -42,6 +42,7 @@ class Asking:
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
+        self.client: tuple[str, int] | None = None  # where requests come from: this process
 
     async def __call__(self, request: str, body: Any = None, **headers: str) -> Answer:
         """`request` is `GET /path?query`; headers are named `accept`, `if_none_match`."""
@@ -56,6 +57,7 @@ class Asking:
             "path": path,
             "raw_path": path.encode(),
             "query_string": quote(query, safe="=&%").encode(),
+            "client": self.client,
             "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
         }
         messages = [{"type": "http.request", "body": orjson.dumps(body) if body is not None else b""}]
