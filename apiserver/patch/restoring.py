@@ -1,8 +1,8 @@
 """What a strategic merge patch made of an object, held against its types.
 
 The real server reads the result of such a patch not as JSON but from Go maps, with other messages than its JSON decoder
-has (k8s.io/apimachinery/pkg/runtime/converter.go, v1.36). The store calls `check` before it decodes the result, and
-`invalid_patch` for what the decoder then still finds. Quantities, times and numbers-or-text it leaves to the decoder.
+has (k8s.io/apimachinery/pkg/runtime/converter.go, v1.36). The store calls `check` before it decodes the result.
+Quantities, and how times are spelled, it leaves to the decoder.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from apiserver.patch.values import go_text, go_type
+from apiserver.schema.scalars import base64_text
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import Invalid
 from kubeloop.apimachinery.meta import Object
 
 _GO_KINDS = {"map[string]interface {}": "map", "[]interface {}": "slice"}
-_LEFT_TO_THE_DECODER = frozenset({"quantity", "int-or-string", "time", "micro-time", "bytes", "any"})
+_LEFT_TO_THE_DECODER = frozenset({"quantity", "any"})
+_BITS = {"int32": 32, "uint8": 8}
 
 
 class Node(Protocol):
@@ -42,7 +44,10 @@ class Node(Protocol):
 
 
 def check(document: Object, patch: Any, node: Node) -> None:
-    """Raise Invalid for the first value of `document`, the result of `patch`, that does not fit its type."""
+    """Raise Invalid for the first value of `document`, the result of `patch`, that does not fit its type.
+
+    Whole numbers take the size of their type in it, as they do in Go: 1.0 becomes 1, and what is too large wraps.
+    """
     why = _misfit(document, node)
     if why:
         raise invalid_patch(patch, why)
@@ -69,8 +74,13 @@ def _misfit(value: Any, node: Node) -> str:
 def _object_misfit(value: Any, node: Node) -> str:
     if not isinstance(value, dict):
         return f"cannot restore struct from: {_kind(value)}"
-    misfits = (_misfit(value[name], member) for name, member in node.fields.items() if name in value)
-    return next(filter(None, misfits), "")
+    for name, member in node.fields.items():
+        if name in value:
+            if why := _misfit(value[name], member):
+                return why
+            if member.type == "integer":
+                value[name] = _sized(value[name], member)
+    return ""
 
 
 def _map_misfit(value: Any, node: Node) -> str:
@@ -87,8 +97,20 @@ def _list_misfit(value: Any, node: Node) -> str:
         return f"cannot restore slice from {_kind(value)}"
     if node.items is None:
         return ""
-    misfits = (_misfit(item, node.items) for item in value)
-    return next(filter(None, misfits), "")
+    if why := next(filter(None, (_misfit(item, node.items) for item in value)), ""):
+        return why
+    if node.items.type == "integer":
+        value[:] = [_sized(item, node.items) for item in value]
+    return ""
+
+
+def _sized(number: Any, node: Node) -> Any:
+    """A whole number as Go converts it to the type."""
+    if number is None:
+        return None
+    bits = _BITS.get(node.format, 64)
+    wrapped = int(number) & ((1 << bits) - 1)
+    return wrapped if bits == 8 or not wrapped >> (bits - 1) else wrapped - (1 << bits)
 
 
 def _scalar_misfit(value: Any, node: Node) -> str:
@@ -97,6 +119,13 @@ def _scalar_misfit(value: Any, node: Node) -> str:
         if kind == "string":
             return ""
         return f"cannot convert int64 to {node.go_type}" if kind == "int64" else "unrecognized type: string"
+    if node.type in ("time", "micro-time"):
+        return "" if kind == "string" else _unreadable(value, "string")
+    if node.type == "int-or-string":
+        is_good = kind == "string" or (kind == "int64" and -(1 << 31) <= value < 1 << 31)
+        return "" if is_good else _unreadable(value, "int32")
+    if node.type == "bytes":
+        return _bytes_misfit(value, kind)
     if node.type == "boolean":
         return "" if kind == "bool" else "unrecognized type: bool"
     if node.type == "number":
@@ -107,6 +136,25 @@ def _scalar_misfit(value: Any, node: Node) -> str:
         go_kind = node.format or "int64"
         return f"cannot convert float64 to {node.go_type}" if kind == "float64" else f"unrecognized type: {go_kind}"
     return ""
+
+
+def _bytes_misfit(value: Any, kind: str) -> str:
+    if kind != "string":
+        return "" if kind == "slice" else f"cannot restore slice from {kind}"
+    try:
+        base64_text(value)
+    except ValueError as error:
+        return f"error decoding from json: {error}"
+    return ""
+
+
+def _unreadable(value: Any, go_type: str) -> str:
+    """What a type's own UnmarshalJSON says."""
+    kind = _kind(value)
+    found = {"bool": "bool", "map": "object", "slice": "array", "string": "string"}.get(kind, "number")
+    if found == "number" and go_type != "string":
+        found = f"number {go_text(value)}"
+    return f"json: cannot unmarshal {found} into Go value of type {go_type}"
 
 
 def _kind(value: Any) -> str:

@@ -29,7 +29,7 @@ class Identity(NamedTuple):
     @property
     def text(self) -> str:
         """Only for sorting as upstream does, by the identity's JSON."""
-        return "\0".join(self)
+        return '"'.join(self)
 
 
 def identity(manager: str, operation: str, api_version: str, subresource: str) -> Identity:

@@ -311,3 +311,34 @@ def test_merge_keys_differ_by_type(wanted: Any) -> None:
 
     assert [type(wanted)] == [type(item["name"]) for item in merged if "image" in item]
     assert [type_ for type_ in (int, float, bool) if type_ is not type(wanted)] == [type(item["name"]) for item in left]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "why"),
+    [
+        ("int-or-string", True, "json: cannot unmarshal bool into Go value of type int32"),
+        ("int-or-string", 1.5, "json: cannot unmarshal number 1.5 into Go value of type int32"),
+        ("time", 5, "json: cannot unmarshal number into Go value of type string"),
+        ("micro-time", {}, "json: cannot unmarshal object into Go value of type string"),
+        ("bytes", "?", "error decoding from json: illegal base64 data at input byte 0"),
+        ("bytes", 5, "cannot restore slice from int64"),
+    ],
+)
+def test_types_that_read_themselves_refuse_in_their_own_words(type_: str, value: Any, why: str) -> None:
+    """They are handed JSON and know nothing of the field they stand in."""
+    node = an_object("v1.Thing", field=TypeNode(type=type_))
+
+    with pytest.raises(Invalid) as refused:
+        restoring.check({"field": value}, {}, node)
+
+    assert str(refused.value).endswith(f": {why}")
+
+
+def test_whole_numbers_take_the_size_of_their_type() -> None:
+    """Go converts them, and says nothing where one is too large."""
+    document: dict[str, Any] = {"seconds": 2.0, "list": [4294967299, 1]}
+
+    restoring.check(document, {}, an_object("v1.Thing", seconds=NUMBER, list=a_list(NUMBER)))
+
+    assert document == {"seconds": 2, "list": [3, 1]}
+    assert [int] == [type(document["seconds"])]
