@@ -143,8 +143,8 @@ class ResourceStore:
     def _create_errors(self, obj: Object) -> list[FieldError]:
         errors = self._object_errors(obj, self.strategy.name_rules(obj))
         errors += self._finalizer_domain_errors(obj)
-        errors += self.strategy.validate(obj)
-        return errors
+        own = self.strategy.validate(obj)
+        return [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
 
     async def _insert(self, obj: Object, context: Context) -> Stored:
         key, value = self._key(obj), self._value(obj)
@@ -347,7 +347,7 @@ class ResourceStore:
 
     def _finalizer_domain_errors(self, obj: Object) -> list[FieldError]:
         finalizers = obj["metadata"].get("finalizers")
-        if not finalizers or not self.strategy.checks_finalizer_domains:
+        if not finalizers or not (self.strategy.checks_finalizer_domains and self.strategy.looks_at_metadata):
             return []
         return kube_finalizer_errors(finalizers, "metadata.finalizers")
 

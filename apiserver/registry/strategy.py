@@ -41,6 +41,7 @@ class Strategy:
     orphans_by_default = False  # a raw DELETE leaves dependents (Job, ReplicationController)
     can_have_dependents = True  # a propagation policy means something (not so for events)
     checks_finalizer_domains = True  # a finalizer without a domain is refused (not so for custom resources)
+    looks_at_metadata = True  # False: only the store does, and of a new object only where the kind found nothing wrong
     keep_history = True  # False: the log keeps only the newest version (Lease)
     # What a kind itself says of the metadata of an update, after the store did: clients count what is said twice.
     rechecks_change = True  # that it may change this way

@@ -31,6 +31,7 @@ PATCH_TYPES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPat
 class MutatingPolicyStrategy(SpecKind):
     rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def blank_status(self, obj: Object) -> Any:
         return None

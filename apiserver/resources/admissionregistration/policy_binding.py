@@ -39,6 +39,7 @@ class PolicyBindingStrategy(SpecKind):
 
     rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def __init__(self, mutating: bool) -> None:
         self.mutating = mutating

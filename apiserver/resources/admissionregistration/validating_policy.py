@@ -34,6 +34,7 @@ _has_line_break = re.compile(r"[\n\r]").search
 class ValidatingPolicyStrategy(SpecKind):
     rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def default(self, obj: Object) -> None:
         default_policy(obj.setdefault("spec", {}))

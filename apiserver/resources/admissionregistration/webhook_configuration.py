@@ -34,6 +34,7 @@ class WebhookConfigurationStrategy(PlainKind):
 
     rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def __init__(self, mutating: bool) -> None:
         self.mutating = mutating

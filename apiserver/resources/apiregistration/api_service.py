@@ -36,6 +36,7 @@ LOCAL = {
 
 class APIServiceStrategy(PlainKind):
     allow_unconditional_update = False
+    checks_finalizer_domains = False
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         return validation.path_segment_errors(name)

@@ -116,10 +116,18 @@ class StatefulSetStrategy(Workload):
         check_collisions(status, old.get("status") or NO_FIELDS, errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
-        spec = obj["spec"]
-        warnings = list(super().warnings(obj))
+        return [*super().warnings(obj), *self._own_warnings(obj["spec"], "")]
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        if subresource:
+            return ()
+        return [*super().update_warnings(new, old, subresource), *self._own_warnings(new["spec"], ".Spec")]
+
+    def _own_warnings(self, spec: Json, step: str) -> list[str]:
+        """`step` leads from a claim template to its spec, as upstream spells it."""
+        warnings: list[str] = []
         for i, claim in enumerate(spec.get("volumeClaimTemplates") or NO_ITEMS):
-            warnings += claim_spec_warnings(claim.get("spec") or NO_FIELDS, f"spec.volumeClaimTemplates[{i}]")
+            warnings += claim_spec_warnings(claim.get("spec") or NO_FIELDS, f"spec.volumeClaimTemplates[{i}]{step}")
         if spec.get("revisionHistoryLimit", 0) < 0:
             warnings.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; "

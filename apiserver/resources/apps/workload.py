@@ -48,8 +48,21 @@ class Workload(SpecKind):
         name = obj["metadata"].get("name", "")
         if self.warns_of_long_names and (reasons := validation.dns_label_errors(name)):
             warnings.append(HOSTNAME_WARNING.format(reasons=" ".join(reasons)))
-        warnings += template_warnings(obj["spec"].get("template"), f"{TEMPLATE}.")
-        return warnings
+        return warnings + self.spec_warnings(obj)
+
+    def spec_warnings(self, obj: Object) -> list[str]:
+        """Those of what is in the object, whatever its name."""
+        return template_warnings(obj["spec"].get("template"), f"{TEMPLATE}.")
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Only where something changed; the name was warned of at creation."""
+        if subresource or not has_new_generation(new, old):
+            return ()
+        return self.spec_warnings(new)
+
+
+def has_new_generation(new: Object, old: Object) -> bool:
+    return bool(new["metadata"].get("generation") != old["metadata"].get("generation"))
 
 
 def check_selector(selector: Json | None, kind: str, errors: Errors) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from apiserver.resources.apps.workload import HOSTNAME_WARNING
+from apiserver.resources.apps.workload import HOSTNAME_WARNING, has_new_generation
 from apiserver.resources.batch.job_spec import check_job_spec, default_job_spec, job_spec_warnings
 from apiserver.resources.checks import NO_FIELDS, Errors, check_choice, check_not_negative
 from apiserver.resources.filling import fill, fill_empty
@@ -54,7 +54,15 @@ class CronJobStrategy(SpecKind):
         warnings = []
         if reasons := validation.dns_label_errors(obj["metadata"].get("name", "")):
             warnings.append(HOSTNAME_WARNING.format(reasons=" ".join(reasons)))
-        return warnings + job_spec_warnings(obj["spec"]["jobTemplate"].get("spec") or NO_FIELDS, JOB_SPEC)
+        return warnings + self._spec_warnings(obj)
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        if subresource or not has_new_generation(new, old):
+            return ()
+        return self._spec_warnings(new)
+
+    def _spec_warnings(self, obj: Object) -> list[str]:
+        return job_spec_warnings(obj["spec"]["jobTemplate"].get("spec") or NO_FIELDS, JOB_SPEC)
 
 
 def _check_spec(spec: Json, errors: Errors) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.apps.workload import HOSTNAME_WARNING, is_understood
+from apiserver.resources.apps.workload import HOSTNAME_WARNING, has_new_generation, is_understood
 from apiserver.resources.batch.job_spec import (
     INDEXED,
     check_job_spec,
@@ -109,6 +109,11 @@ class JobStrategy(SpecKind):
         if reasons := validation.dns_label_errors(obj["metadata"].get("name", "")):
             warnings.append(HOSTNAME_WARNING.format(reasons=" ".join(reasons)))
         return warnings + job_spec_warnings(obj["spec"], "spec")
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        if subresource or not has_new_generation(new, old):
+            return ()
+        return job_spec_warnings(new["spec"], "spec")
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         return FIELDS.values(obj)

@@ -13,6 +13,7 @@ DISABLED = ("strategy", "preferredHolder")
 
 class LeaseStrategy(PlainKind):
     allow_create_on_update = True
+    checks_finalizer_domains = False
     allow_unconditional_update = False
     keep_history = False
 

@@ -27,6 +27,7 @@ MAX_MILLI_VALUE = (2**63 - 1) // 1000
 
 class LimitRangeStrategy(PlainKind):
     rechecks_change, rechecks_object = False, True
+    allow_create_on_update = True
 
     def default(self, obj: Object) -> None:
         for limit in obj.setdefault("spec", {}).get("limits") or NO_ITEMS:

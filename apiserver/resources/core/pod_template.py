@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver.resources.apps.workload import has_new_generation
 from apiserver.resources.checks import Errors
 from apiserver.resources.comparison import same
 from apiserver.resources.kinds import PlainKind
@@ -33,6 +34,9 @@ class PodTemplateStrategy(PlainKind):
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return template_warnings(obj["template"], "template.")
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return self.warnings(new) if has_new_generation(new, old) else ()
 
 
 POD_TEMPLATE = PodTemplateStrategy()

@@ -10,6 +10,7 @@ from apiserver.resources.apps.workload import (
     check_at_most_replicas,
     check_counts,
     check_runs_for_ever,
+    has_new_generation,
 )
 from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative, go_map
 from apiserver.resources.filling import fill
@@ -81,6 +82,12 @@ class ReplicationControllerStrategy(SpecKind):
         if reasons := validation.dns_label_errors(obj["metadata"].get("name", "")):
             warnings.append(HOSTNAME_WARNING.format(reasons=" ".join(reasons)))
         return warnings + template_warnings(obj["spec"].get("template"), f"{TEMPLATE}.")
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Of the old template: upstream mixes the two up."""
+        if subresource or not has_new_generation(new, old):
+            return ()
+        return template_warnings(old["spec"].get("template"), f"{TEMPLATE}.")
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         return FIELDS.values(obj)

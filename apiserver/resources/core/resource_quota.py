@@ -64,6 +64,9 @@ class ResourceQuotaStrategy(PlainKind):
             amounts = (new.get("status") or NO_FIELDS).get(name) or NO_FIELDS
             check_amounts(amounts, check_quota_resource_name, f"status.{name}", errors)
 
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return ()
+
     def warnings(self, obj: Object) -> Sequence[str]:
         hard = obj["spec"].get("hard") or NO_FIELDS
         warnings = []

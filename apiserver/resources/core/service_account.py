@@ -21,6 +21,9 @@ class ServiceAccountStrategy(PlainKind):
     def prepare_for_update(self, new: Object, old: Object) -> None:
         _keep_only_names(new)
 
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return () if self.warnings(old) else self.warnings(new)
+
     def warnings(self, obj: Object) -> Sequence[str]:
         if ENFORCE_MOUNTABLE_SECRETS not in (obj["metadata"].get("annotations") or NO_FIELDS):
             return ()

@@ -47,6 +47,8 @@ FIXED = (
 class CoreEventStrategy(PlainKind):
     allow_create_on_update = True
     can_have_dependents = False
+    rechecks_change = False
+    looks_at_metadata = False
     reporter = "reportingComponent"
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
@@ -105,6 +107,8 @@ class CoreEventStrategy(PlainKind):
 class EventStrategy(CoreEventStrategy):
     """events.k8s.io/v1. Objects arrive in the stored form, that of core/v1."""
 
+    rechecks_change = True
+    looks_at_metadata = True
     reporter = "reportingController"
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:

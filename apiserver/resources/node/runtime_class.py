@@ -27,6 +27,7 @@ Json = Mapping[str, Any]
 class RuntimeClassStrategy(PlainKind):
     rechecks_object = True
     allow_create_on_update = True
+    checks_finalizer_domains = False
     allow_unconditional_update = False
 
     def default(self, obj: Object) -> None:

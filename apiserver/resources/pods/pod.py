@@ -19,7 +19,7 @@ from apiserver.resources.pods.pod_template import drop_disabled_fields
 from apiserver.resources.pods.security_context import check_apparmor_profile
 from apiserver.resources.pods.surroundings import CONTAINER_LISTS
 from apiserver.resources.pods.warnings import pod_warnings
-from kubeloop.apimachinery import field
+from kubeloop.apimachinery import addresses, field
 from kubeloop.apimachinery.meta import Object
 
 SELECTABLE = frozenset(
@@ -114,7 +114,16 @@ class PodStrategy(SpecKind):
         return pod_warnings(obj)
 
     def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
-        return ()  # pods are updated often, and seldom by people
+        """Pods are updated often, and seldom by people: only of addresses in the status."""
+        status = new.get("status") or NO_FIELDS
+        if subresource != "status" or not status:
+            return ()
+        return [
+            warning
+            for name in ("podIPs", "hostIPs")
+            for i, each in enumerate(status.get(name) or NO_ITEMS)
+            for warning in addresses.ip_warnings(each.get("ip", ""), f"status.{name}[{i}].ip")
+        ]
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         spec, status = obj.get("spec") or NO_FIELDS, obj.get("status") or NO_FIELDS

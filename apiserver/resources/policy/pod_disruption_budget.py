@@ -20,6 +20,7 @@ COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPod
 
 class PodDisruptionBudgetStrategy(SpecKind):
     rechecks_change = False
+    looks_at_metadata = False
     allow_unconditional_update = False
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:

@@ -71,7 +71,11 @@ class EndpointSliceStrategy(PlainKind):
         _check_ports(obj.get("ports") or NO_ITEMS, "ports", errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
-        return list(_warnings(obj))
+        old_type = ("spec.addressType: FQDN endpoints are deprecated",) if obj.get("addressType") == "FQDN" else ()
+        return [*old_type, *_address_warnings(obj)]
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return list(_address_warnings(new))
 
 
 def _drop_topology(slice_: Object) -> None:
@@ -169,9 +173,7 @@ def _check_hints(hints: Json, path: str, errors: Errors) -> None:
             check(value, at, errors)
 
 
-def _warnings(slice_: Json) -> Iterator[str]:
-    if slice_.get("addressType") == "FQDN":
-        yield "spec.addressType: FQDN endpoints are deprecated"
+def _address_warnings(slice_: Json) -> Iterator[str]:
     if (slice_["metadata"].get("labels") or NO_FIELDS).get(MANAGED_BY) in OUR_CONTROLLERS:
         return
     for i, endpoint in enumerate(slice_.get("endpoints") or NO_ITEMS):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS
+from kubeloop.apimachinery import addresses
 
 Json = Mapping[str, Any]
 
@@ -44,3 +45,18 @@ def is_headless_without_selector(spec: Json) -> bool:
 
 def node_ports(spec: Json) -> list[int]:
     return [port["nodePort"] for port in spec.get("ports") or NO_ITEMS if port.get("nodePort")]
+
+
+def load_balancer_points(obj: Json) -> Sequence[Json]:
+    """Where a load balancer says it can be reached, of a Service or an Ingress."""
+    balancer = (obj.get("status") or NO_FIELDS).get("loadBalancer") or NO_FIELDS
+    points: Sequence[Json] = balancer.get("ingress") or NO_ITEMS
+    return points
+
+
+def load_balancer_warnings(obj: Json) -> list[str]:
+    return [
+        warning
+        for i, point in enumerate(load_balancer_points(obj))
+        for warning in addresses.ip_warnings(point.get("ip", ""), f"status.loadBalancer.ingress[{i}]")
+    ]

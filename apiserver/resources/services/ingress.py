@@ -17,6 +17,7 @@ from apiserver.resources.checks import (
     check_with,
 )
 from apiserver.resources.kinds import SpecKind
+from apiserver.resources.services.facts import load_balancer_points, load_balancer_warnings
 from apiserver.resources.services.service_checks import check_ingress_hostname
 from kubeloop.apimachinery import addresses, field, validation
 from kubeloop.apimachinery.meta import Object
@@ -47,11 +48,15 @@ class IngressStrategy(SpecKind):
         self._check_spec(new, errors)
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:
-        for i, point in enumerate(_points(new)):
+        for i, point in enumerate(load_balancer_points(new)):
             path = f"status.loadBalancer.ingress[{i}]"
             if ip := point.get("ip"):
                 check_ip(ip, f"{path}.ip", errors)
             check_ingress_hostname(point.get("hostname", ""), f"{path}.hostname", errors)
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Of addresses in the status; the deprecated annotation is warned of at creation."""
+        return load_balancer_warnings(new) if subresource == "status" else ()
 
     def warnings(self, obj: Object) -> Sequence[str]:
         annotation, name = _class_names(obj)
@@ -79,12 +84,6 @@ def _class_names(ingress: Json) -> tuple[str | None, str | None]:
     """The class as the old annotation and as the field says it."""
     annotations = ingress["metadata"].get("annotations") or NO_FIELDS
     return annotations.get(CLASS_ANNOTATION), (ingress.get("spec") or NO_FIELDS).get("ingressClassName")
-
-
-def _points(ingress: Json) -> Sequence[Json]:
-    balancer = (ingress.get("status") or NO_FIELDS).get("loadBalancer") or NO_FIELDS
-    points: Sequence[Json] = balancer.get("ingress") or NO_ITEMS
-    return points
 
 
 def _check_rule(rule: Json, path: str, errors: Errors) -> None:

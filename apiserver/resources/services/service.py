@@ -10,6 +10,7 @@ from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import FieldMap, PlainKind, carry_over
 from apiserver.resources.services import facts
 from apiserver.resources.services.allocation import ServiceAllocator
+from apiserver.resources.services.facts import load_balancer_warnings
 from apiserver.resources.services.service_checks import (
     TOPOLOGY_HINTS,
     TOPOLOGY_MODE,
@@ -73,6 +74,9 @@ class ServiceStrategy(PlainKind):
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:
         check_load_balancer_status(new, errors)
+
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return load_balancer_warnings(new) if subresource == "status" else self.warnings(new)
 
     def warnings(self, obj: Object) -> Sequence[str]:
         return list(_warnings(obj["spec"], obj["metadata"].get("annotations") or NO_FIELDS))

@@ -76,7 +76,7 @@ def check_changes(new: Json, old: Json, errors: Errors) -> None:
 
 
 def check_load_balancer_status(service: Json, errors: Errors) -> None:
-    ingress = ((service.get("status") or NO_FIELDS).get("loadBalancer") or NO_FIELDS).get("ingress") or NO_ITEMS
+    ingress = facts.load_balancer_points(service)
     path = "status.loadBalancer.ingress"
     if ingress and facts.spec_of(service).get("type") != "LoadBalancer":
         errors.append(field.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"))

@@ -74,6 +74,9 @@ class CSIDriverStrategy(PlainKind):
             if new["spec"].get(name) != old["spec"].get(name):
                 errors.append(field.invalid(f"spec.{reported_as}", new["spec"].get(name), validation.IMMUTABLE))
 
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        return () if same(new["spec"].get("tokenRequests"), old["spec"].get("tokenRequests")) else self.warnings(new)
+
     def warnings(self, obj: Object) -> Sequence[str]:
         spec = obj["spec"]
         if spec.get("tokenRequests") and "serviceAccountTokenInSecrets" not in spec:
