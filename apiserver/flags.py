@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.auth.modes import RBAC
+from apiserver.handlers.audit import FORMATS
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
 from kubeloop.arguments import Arguments
 
@@ -50,9 +51,7 @@ def parser() -> argparse.ArgumentParser:
         help="writes at once; 0: no limit",
     )
     _add_admission_flags(add)
-    add(
-        "--audit-log-path", default="", metavar="FILE", help="write who did what as lines of JSON; - is standard output"
-    )
+    _add_audit_flags(add)
     add("--logging-format", choices=["text", "json"], default="text")
     add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
     return parser
@@ -95,6 +94,16 @@ def _add_admission_flags(add: Add) -> None:
         add(flag, type=_names, action="extend", default=[], metavar="LIST", help=help_text)
 
 
+def _add_audit_flags(add: Add) -> None:
+    """Who did what: where it is written, what of it, and how much is kept."""
+    add("--audit-log-path", default="", metavar="FILE", help="write who did what, a line each; - is standard output")
+    add("--audit-policy-file", type=Path, metavar="FILE", help="what is written (default: all requests, no bodies)")
+    add("--audit-log-format", choices=list(FORMATS), default="json", help="(default %(default)s)")
+    add("--audit-log-maxsize", type=_count, default=0, metavar="MB", help="begin a new file then; 0: never")
+    add("--audit-log-maxbackup", type=_count, default=0, metavar="N", help="old files kept; 0: all")
+    add("--audit-log-maxage", type=_count, default=0, metavar="DAYS", help="days that old files are kept; 0: for ever")
+
+
 def _names(text: str) -> list[str]:
     """A comma-separated list; empty for an empty text."""
     return text.split(",") if text else []
@@ -110,5 +119,5 @@ def _boolean(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of requests; 0 is no limit")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; 0 is no limit")
     return int(text)

@@ -25,11 +25,15 @@ from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
 from apiserver.connections import ClientConnection, check_files
+from apiserver.handlers.audit import AuditSettings
+from apiserver.handlers.audit_file import Rotation
+from apiserver.handlers.audit_policy import Policy, PolicyError
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.server import ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
 from apiserver.storage.sqlite import SqliteStorage
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
 
@@ -68,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keys_uri=_keys_uri(options),
             own_address=_own_address(options),
             limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),
-            audit_log_path=options.audit_log_path,
+            audit=_audit_settings(options),
             admission_plugins=_admission_plugins(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -131,6 +135,22 @@ def _check_audit_log(path: str) -> None:
         Path(path).open("ab").close()
     except OSError as error:
         raise UsageError(f"--audit-log-path={path}: {error.strerror}") from error
+
+
+def _audit_settings(options: argparse.Namespace) -> AuditSettings:
+    """The policy is read now, so that a bad one is said now."""
+    rotation = Rotation(options.audit_log_maxsize, options.audit_log_maxbackup, options.audit_log_maxage)
+    file = options.audit_policy_file
+    if file is None:
+        return AuditSettings(options.audit_log_path, options.audit_log_format, rotation=rotation)
+    try:
+        policy = Policy.parse(file.read_bytes())
+    except OSError as error:
+        reason = f"failed to read file path {go_quote(str(file))}: {error.strerror}"
+        raise UsageError(f"loading audit policy file: {reason}") from error
+    except PolicyError as error:
+        raise UsageError(f"loading audit policy file: {error}: from file {file}") from error
+    return AuditSettings(options.audit_log_path, options.audit_log_format, policy, rotation)
 
 
 def _is_address(text: str) -> bool:

@@ -31,7 +31,7 @@ from apiserver.bootstrap import bootstrap
 from apiserver.handlers import issuer_discovery
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
-from apiserver.handlers.audit import Audited, AuditLog
+from apiserver.handlers.audit import Audited, AuditLog, AuditSettings
 from apiserver.handlers.bodies import Decoder
 from apiserver.handlers.health import Check, Health
 from apiserver.handlers.limits import InFlightLimits
@@ -89,7 +89,7 @@ class ApiServer:
         token_settings: TokenSettings | None = None,
         keys_uri: str = KEYS_PATH,
         limits: InFlightLimits | None = None,
-        audit_log_path: str = "",
+        audit: AuditSettings | None = None,
         admission_plugins: Collection[str] = DEFAULT_ON,
         own_address: str = "",
         webhook_transports: Transports | None = None,
@@ -145,10 +145,10 @@ class ApiServer:
         openapi = OpenApiDocuments(schema, catalog, GIT_VERSION)
         application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
         issuer_discovery.add_routes(application, tokens, keys_uri)
-        self._audit_log = AuditLog(audit_log_path, clock) if audit_log_path else None
+        self._audit_log = AuditLog(audit, clock) if audit is not None and audit.path else None
         self.app: Asgi = application
-        if self._audit_log is not None:
-            self.app = Audited(application, self._audit_log, clock, rng)
+        if audit is not None and self._audit_log is not None:
+            self.app = Audited(application, self._audit_log, audit.policy, clock, rng)
             metrics.add(self._audit_log.families)
 
     @asynccontextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Access, Authorizer, Decision, forbidden
@@ -44,6 +45,13 @@ _LONG_VERBS = frozenset({"watch", "proxy"})
 _LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
+Note = Callable[[dict[str, Any] | bytes], None]  # takes an object, or a patch as it was sent
+
+
+def unnoted(sent: dict[str, Any] | bytes) -> None:
+    """What was sent with a request that nobody audits."""
+
+
 @dataclass(slots=True)
 class Passage:
     """What the gate found out about a request, as far as it came: filled in for the audit log."""
@@ -53,6 +61,8 @@ class Passage:
     access: Access | None = None
     decision: Decision | None = None
     annotations: dict[str, str] = field(default_factory=dict)  # what was added on the way, in order
+    on_known: Callable[[], None] = lambda: None  # called when `user` and `access` are there
+    note: Note = unnoted  # told what the client sent
 
     def annotate(self, key: str, value: str) -> None:
         """Add to what the audit log says of the request; the first value of a key stays."""
@@ -103,6 +113,7 @@ class Gate:
             raise
         self.metrics.known(user.name)
         access = passage.access = access_of(user, method, path, query)
+        passage.on_known()
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
             user = passage.impersonated = impersonate(user, texts, access, self._authorizer)

@@ -12,7 +12,7 @@ import structlog
 
 from apiserver.admission.chain import unheard
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import PASSAGE, Gate, Passage
+from apiserver.auth.gate import PASSAGE, Gate, Passage, unnoted
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
@@ -142,7 +142,10 @@ class KubernetesApi:
                 user,
                 warnings,
                 unheard if passage is None else passage.annotate,
+                unnoted if passage is None else passage.note,
             )
+            if verb == "patch":
+                call.note(body.raw)
             if verb == "watch":
                 measured.long()
                 options = ListOptions.parse(query)

@@ -1,8 +1,9 @@
-"""The audit log (--audit-log-path): who did what when, one audit.k8s.io/v1 Event a line, at level Metadata.
+"""The audit log (--audit-log-path): who did what when, one audit.k8s.io/v1 Event a line.
 
-`Audited` wraps the application: it sees a request come and its response go, and learns from the gate who asked and
-whether he might. A request makes one event when its response is complete; a watch one when it starts as well; a request
-whose credentials are refused only one, when the refusal starts, as upstream. `AuditLog` writes the lines beside the
+`Audited` wraps the application: it sees a request come and its response go, learns from the gate who asked and whether
+he might, and from the handlers what he sent. The policy (`audit_policy.py`) says what of a request is written down at
+which stages: when it is received, when a watch starts to be answered, when the response is complete; a request whose
+credentials are refused makes one event, when the refusal starts, as upstream. `AuditLog` writes the lines beside the
 event loop, in a thread.
 """
 
@@ -10,24 +11,35 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 import structlog
 
 from apiserver.auth.gate import PASSAGE, Passage, is_long_running
 from apiserver.auth.reviews import user_info
+from apiserver.handlers.audit_file import WITHOUT_END, AuditFile, Rotation
+from apiserver.handlers.audit_policy import (
+    COMPLETE,
+    DEFAULT,
+    NONE,
+    RECEIVED,
+    REQUEST,
+    REQUEST_RESPONSE,
+    STARTED,
+    Policy,
+    Verdict,
+)
 from apiserver.handlers.response import Asgi, Receive, Scope, Send
+from apiserver.schema.yaml_text import parse_yaml
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.exposition import COUNTER, Family, Sample
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.names import new_uid
 from kubeloop.apimachinery.times import format_micro_time
 
@@ -39,24 +51,70 @@ MAX_WAITING = 10_000
 GATHER_SECONDS = 0.1
 MAX_ID_LENGTH = 64
 
-RESPONSE_STARTED, RESPONSE_COMPLETE = "ResponseStarted", "ResponseComplete"
+MAX_AGENT_LENGTH = 1024
+_NAMING = ("name", "namespace", "resourceVersion", "uid")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """Flags of the server; without a path nothing is audited."""
+
+    path: str = ""
+    format: str = "json"  # or legacy: a line of text
+    policy: Policy = DEFAULT
+    rotation: Rotation = WITHOUT_END
+
+
+def _json_line(event: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _text_line(event: Mapping[str, Any]) -> bytes:
+    """The old format, one line of text."""
+    user, acting = event["user"], event.get("impersonatedUser")
+    values = {
+        "id": event["auditID"],
+        "stage": event["stage"],
+        "ip": (event.get("sourceIPs") or ["<unknown>"])[0],
+        "method": event["verb"],
+        "user": user.get("username") or "<none>",
+        "groups": _groups(user) or "<none>",
+        "as": acting["username"] if acting else "<self>",
+        "asgroups": (acting and _groups(acting)) or "<lookup>",
+        "user-agent": event.get("userAgent", ""),
+        "namespace": (event.get("objectRef") or {}).get("namespace") or "<none>",
+        "uri": event["requestURI"],
+        "response": str(event["responseStatus"]["code"]) if "responseStatus" in event else "<deferred>",
+    }
+    said = " ".join(f"{name}={go_quote(value)}" for name, value in values.items())
+    return f"{event['requestReceivedTimestamp']} AUDIT: {said}\n".encode()
+
+
+def _groups(user: Mapping[str, Any]) -> str:
+    return ",".join(map(go_quote, user.get("groups") or ()))
+
+
+FORMATS: Mapping[str, Callable[[Mapping[str, Any]], bytes]] = {"json": _json_line, "legacy": _text_line}
 
 
 class AuditLog:
     """Lines on their way to a file; `-` is standard output."""
 
-    def __init__(self, path: str, clock: Clock, max_waiting: int = MAX_WAITING) -> None:
-        self._path, self._clock, self._max_waiting = path, clock, max_waiting
+    def __init__(self, settings: AuditSettings, clock: Clock, max_waiting: int = MAX_WAITING) -> None:
+        self._clock, self._max_waiting = clock, max_waiting
+        self._file = AuditFile(settings.path, settings.rotation, clock.now)
+        self._encode = FORMATS[settings.format]
         self._waiting: deque[bytes] = deque()
         self._has_some = asyncio.Event()
         self._events = self._errors = 0
+        self.levels: dict[str, int] = {}  # of requests
         self._is_dropping = False
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Have an event written soon."""
         self._events += 1
         if len(self._waiting) < self._max_waiting:
-            self._waiting.append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+            self._waiting.append(self._encode(event))
             self._has_some.set()
             return
         self._errors += 1
@@ -78,26 +136,29 @@ class AuditLog:
             "by the error.",
             [Sample({"plugin": "log"}, self._errors)],
         )
+        yield Family(
+            "apiserver_audit_level_total",
+            COUNTER,
+            "[ALPHA] Counter of policy levels for audit events (1 per request).",
+            [Sample({"level": level}, count) for level, count in self.levels.items()],
+        )
 
     async def run(self) -> None:
         """Write until cancelled, then what is left. Raises OSError where the file cannot be opened."""
-        with self._opened() as file:
-            try:
-                while True:
-                    await self._has_some.wait()
-                    await self._clock.sleep(GATHER_SECONDS)
-                    self._has_some.clear()
-                    await self._write_beside(file, self._taken())
-            finally:
-                self._write(file, self._taken())
+        self._file.open()
+        try:
+            while True:
+                await self._has_some.wait()
+                await self._clock.sleep(GATHER_SECONDS)
+                self._has_some.clear()
+                await self._write_beside(self._taken())
+        finally:
+            self._write(self._taken())
+            self._file.close()
 
-    def _opened(self) -> AbstractContextManager[BinaryIO]:
-        """Without a buffer of its own, which would try again what could not be written, at the wrong time."""
-        return nullcontext(sys.stdout.buffer) if self._path == "-" else Path(self._path).open("ab", buffering=0)
-
-    async def _write_beside(self, file: BinaryIO, lines: Sequence[bytes]) -> None:
+    async def _write_beside(self, lines: Sequence[bytes]) -> None:
         """In a thread. A cancellation waits for it: what follows goes to the same file."""
-        writing = asyncio.ensure_future(asyncio.to_thread(self._write, file, lines))
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, lines))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -110,12 +171,11 @@ class AuditLog:
         self._waiting.clear()
         return lines
 
-    def _write(self, file: BinaryIO, lines: Sequence[bytes]) -> None:
+    def _write(self, lines: Sequence[bytes]) -> None:
+        if not lines:
+            return
         try:
-            left = memoryview(b"".join(lines))
-            while left:
-                left = left[file.write(left) :]
-            file.flush()
+            self._file.write(b"".join(lines))
         except OSError as error:
             self._errors += len(lines)
             log.error("cannot write audit events", events=len(lines), error=str(error))
@@ -129,8 +189,11 @@ class _Request:
     audit_id: str
     received: datetime
     passage: Passage = field(default_factory=Passage)
+    verdict: Verdict | None = None  # once it is known who asks
     status: int = 0
-    body: bytes = b""  # of a refusal or a creation; nothing else is needed
+    body: bytes = b""  # of a refusal, or where the answer is written down
+    named: Object = field(default_factory=dict)  # metadata of the object that was sent
+    sent: Any = None  # that object, or the patch, where it is written down
 
     @property
     def is_refused(self) -> bool:
@@ -138,32 +201,54 @@ class _Request:
         return self.passage.user is None and self.status == 401
 
     @property
-    def is_told_by_body(self) -> bool:
-        access = self.passage.access
-        return self.status >= 400 or (access is not None and access.verb == "create")
+    def keeps_body(self) -> bool:
+        if self.status >= 400:
+            return True
+        return self.verdict is not None and self.verdict.is_at_least(REQUEST_RESPONSE)
+
+    def note(self, sent: Object | bytes) -> None:
+        """What the client sent: an object as it was understood, or a patch as it is."""
+        if isinstance(sent, dict):
+            self.named = {name: value for name, value in (sent.get("metadata") or {}).items() if name in _NAMING}
+        if self.verdict is not None and self.verdict.is_at_least(REQUEST):
+            self.sent = _as_json(sent) if isinstance(sent, bytes) else deep_copy(sent)
 
 
 class Audited:
     """The application with an audit log around it."""
 
-    def __init__(self, app: Asgi, audit_log: AuditLog, clock: Clock, rng: random.Random) -> None:
-        self._app, self._log, self._clock, self._rng = app, audit_log, clock, rng
+    def __init__(self, app: Asgi, audit_log: AuditLog, policy: Policy, clock: Clock, rng: random.Random) -> None:
+        self._app, self._log, self._policy = app, audit_log, policy
+        self._clock, self._rng = clock, rng
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request = _Request(scope, self._id(scope), self._clock.now())
-        scope[PASSAGE] = request.passage
+        scope[PASSAGE] = passage = request.passage
+        passage.on_known = lambda: self._received(request)
+        passage.note = request.note
         try:
             await self._app(scope, receive, self._watched(request, send))
         finally:
             if not request.is_refused:
-                self._note(request, RESPONSE_COMPLETE)
+                self._note(request, COMPLETE)
 
     def _id(self, scope: Scope) -> str:
         """A client may bring an id of its own, to find its requests again."""
         return _header(scope, b"audit-id")[:MAX_ID_LENGTH] or new_uid(self._rng)
+
+    def _received(self, request: _Request) -> None:
+        """It is known who asks for what: the policy says what becomes of it."""
+        self._judge(request)
+        self._note(request, RECEIVED)
+
+    def _judge(self, request: _Request) -> Verdict:
+        access = request.passage.access
+        request.verdict = verdict = self._policy.verdict(access) if access is not None else self._policy.otherwise
+        self._log.levels[verdict.level] = self._log.levels.get(verdict.level, 0) + 1
+        return verdict
 
     def _watched(self, request: _Request, send: Send) -> Send:
         """`send`, with the response's id added and its status noted."""
@@ -173,18 +258,22 @@ class Audited:
                 request.status = message["status"]
                 message["headers"] = [*message.get("headers", ()), (b"audit-id", request.audit_id.encode("latin-1"))]
                 if is_long_running(request.passage.access) or request.is_refused:
-                    self._note(request, RESPONSE_STARTED)
-            elif request.is_told_by_body and not message.get("more_body", False):
+                    self._note(request, STARTED)
+            elif request.keeps_body and not message.get("more_body", False):
                 request.body = message.get("body", b"")
             await send(message)
 
         return watched
 
     def _note(self, request: _Request, stage: str) -> None:
-        self._log.add(_event(request, stage, self._clock.now()))
+        verdict = request.verdict or self._judge(request)
+        if verdict.level == NONE or stage in verdict.omitted_stages:
+            return
+        now = request.received if stage == RECEIVED else self._clock.now()
+        self._log.add(_event(request, verdict, stage, now))
 
 
-def _event(request: _Request, stage: str, now: datetime) -> Object:
+def _event(request: _Request, verdict: Verdict, stage: str, now: datetime) -> Object:
     """The audit.k8s.io/v1 Event, its fields in the order of the Go type."""
     scope, passage = request.scope, request.passage
     answer = _answer(request.body)
@@ -193,7 +282,7 @@ def _event(request: _Request, stage: str, now: datetime) -> Object:
     event: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
-        "level": "Metadata",
+        "level": verdict.level,
         "auditID": request.audit_id,
         "stage": stage,
         "requestURI": path + (f"?{query}" if query else ""),
@@ -204,10 +293,15 @@ def _event(request: _Request, stage: str, now: datetime) -> Object:
         event["impersonatedUser"] = user_info(passage.impersonated)
     event["sourceIPs"] = _sources(scope)
     if user_agent := _header(scope, b"user-agent"):
-        event["userAgent"] = user_agent
-    if reference := _reference(passage, answer):
+        event["userAgent"] = _cut(user_agent)
+    if reference := _reference(passage, request.named):
         event["objectRef"] = reference
-    event["responseStatus"] = _response_status(request, answer)
+    if stage != RECEIVED:
+        event["responseStatus"] = _response_status(request, answer)
+    if request.sent is not None:
+        event["requestObject"] = _shown(request.sent, verdict)
+    if stage == COMPLETE and answer and verdict.is_at_least(REQUEST_RESPONSE):
+        event["responseObject"] = _shown(answer, verdict)
     event["requestReceivedTimestamp"] = format_micro_time(request.received)
     event["stageTimestamp"] = format_micro_time(now)
     if passage.annotations:
@@ -215,18 +309,42 @@ def _event(request: _Request, stage: str, now: datetime) -> Object:
     return event
 
 
-def _reference(passage: Passage, answer: Object) -> Object:
-    """What the request is about; one that was just created is named as the answer names it."""
+def _shown(sent: Any, verdict: Verdict) -> Any:
+    """An object, perhaps without its managed fields and those of its items."""
+    if not verdict.omits_managed_fields or not isinstance(sent, dict):
+        return sent
+    shown: Object = deep_copy(sent)
+    for one in (shown, *(shown.get("items") or ()), *(row.get("object") for row in shown.get("rows") or ())):
+        if isinstance(one, dict) and isinstance(one.get("metadata"), dict):
+            one["metadata"].pop("managedFields", None)
+    return shown
+
+
+def _as_json(patch: bytes) -> Any:
+    """A patch as JSON; nothing where it cannot be read."""
+    try:
+        return parse_yaml(patch)
+    except ValueError:
+        return None
+
+
+def _cut(user_agent: str) -> str:
+    return user_agent if len(user_agent) <= MAX_AGENT_LENGTH else f"{user_agent[:MAX_AGENT_LENGTH]}...TRUNCATED"
+
+
+def _reference(passage: Passage, named: Object) -> Object:
+    """What the request is about; what its path does not say is taken from the object that was sent."""
     access = passage.access
     if access is None or not access.is_resource:
         return {}
-    named = answer.get("metadata") or {} if answer.get("kind") != "Status" else answer.get("details") or {}
     reference = {
         "resource": access.resource,
-        "namespace": access.namespace,
+        "namespace": access.namespace or named.get("namespace", ""),
         "name": access.name or named.get("name", ""),
+        "uid": named.get("uid", ""),
         "apiGroup": access.group,
         "apiVersion": access.version,
+        "resourceVersion": named.get("resourceVersion", ""),
         "subresource": access.subresource,
     }
     return {name: value for name, value in reference.items() if value}

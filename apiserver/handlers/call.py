@@ -9,12 +9,14 @@ from functools import lru_cache
 
 from apiserver.admission.chain import Annotate, unheard
 from apiserver.auth.authentication import User
+from apiserver.auth.gate import Note, unnoted
 from apiserver.handlers.bodies import Body, Decoder
 from apiserver.handlers.negotiation import Form
 from apiserver.handlers.request import Target
 from apiserver.registry.context import Context
 from apiserver.registry.options import Query, Warnings, WriteOptions, first
 from apiserver.registry.registry import Registry
+from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.metadata_validation import MAX_FIELD_MANAGER_BYTES
 
 
@@ -33,6 +35,12 @@ class Call:
     user: User
     warnings: Warnings
     annotate: Annotate = unheard  # adds to the request's audit event
+    note: Note = unnoted  # tells the audit log what was sent
+
+    def note_object(self, obj: Object) -> None:
+        """Tell the audit log what was sent, as an object of the target's kind."""
+        resource = self.target.kind.resource
+        self.note({"kind": resource.kind, "apiVersion": resource.api_version, **obj})
 
     @property
     def now(self) -> Callable[[], datetime]:

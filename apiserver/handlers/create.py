@@ -13,6 +13,7 @@ async def create(call: Call) -> Response:
     options = WriteOptions.parse("CreateOptions", call.query)
     kind = call.target.kind
     obj = call.decoder.read(kind, call.body, options.field_validation, call.warnings)
+    call.note_object(obj)
     stored = await call.registry.store(kind).create(obj, call.context(options))
     body = encode_object(kind, stored, call.form, call.now, call.include_object)
     return Response(201, body, call.form.media_type)

@@ -49,6 +49,7 @@ def delete_options(call: Call) -> DeleteOptions:
         decoded = call.decoder.decode_options("DeleteOptions", value, raw)
     except DecodeError as error:
         raise BadRequest(str(error)) from error
+    call.note(decoded)
     return DeleteOptions.parse(call.query, decoded)
 
 

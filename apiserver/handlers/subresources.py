@@ -58,6 +58,7 @@ class SubresourceHandler:
         options = WriteOptions.parse("CreateOptions", call.query)
         binding = call.decoder.read_other(_BINDING, call.body, options.field_validation, call.warnings)
         match_namespace(binding, call.target.namespace)
+        call.note(binding)
         context = call.context(options)
         if not context.name:  # the old way, by POST to bindings
             context = replace(context, name=binding.get("metadata", {}).get("name", ""))
@@ -69,6 +70,7 @@ class SubresourceHandler:
         validation = options.field_validation
         eviction = call.decoder.read_other(_EVICTION, call.body, validation, call.warnings, (_OLD_EVICTION,))
         match_namespace(eviction, call.target.namespace)
+        call.note(eviction)
         await call.registry.evictions().create(eviction, call.context(options))
         return success(code=201)
 
@@ -78,6 +80,7 @@ class SubresourceHandler:
         of = GroupVersionKind(resource.group, resource.version, resource.kind)
         obj = call.decoder.read_other(of, call.body, options.field_validation, call.warnings)
         obj.update({"kind": resource.kind, "apiVersion": resource.api_version})
+        call.note(obj)
         reviews.prepare(obj, call.target.namespace)
         context = call.context(options)
         call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
@@ -120,6 +123,7 @@ class SubresourceHandler:
     async def _token(self, call: Call) -> Response:
         options = WriteOptions.parse("CreateOptions", call.query)
         request = call.decoder.read_other(_TOKEN_REQUEST, call.body, options.field_validation, call.warnings)
+        call.note(request)
         target, chain = call.target, call.registry.machinery.admission
         attributes = call.context(options).attributes(CREATE, target.kind.resource, request)
         await chain.mutate(attributes)

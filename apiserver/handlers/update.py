@@ -18,10 +18,12 @@ async def update(call: Call) -> Response:
     kind, context = call.target.kind, call.context(options)
     if call.target.subresource == "scale":
         scale = call.decoder.read_other(SCALE, call.body, options.field_validation, call.warnings)
+        call.note(scale)
         match_name(scale, call.target.name, call.target.namespace)
         scale = await call.registry.scale(kind).update(scale, context)
         return Response(200, write(scale, call.form), call.form.media_type)
     obj = call.decoder.read(kind, call.body, options.field_validation, call.warnings)
+    call.note_object(obj)
     stored, created = await call.registry.store(kind).update(obj, context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)
     return Response(201 if created else 200, body, call.form.media_type)

@@ -7,7 +7,7 @@ from typing import Any
 
 from apiserver.admission.chain import CREATE, UPDATE, Attributes, Plugin
 from apiserver.admission.plugins.namespace_lifecycle import NAMESPACES
-from apiserver.admission.pod_security.policy import Policies, Policy, is_stricter, label_errors, policies_of
+from apiserver.admission.pod_security.policy import PREFIX, Policies, Policy, is_stricter, label_errors, policies_of
 from apiserver.admission.pod_security.violations import describe, violations
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import Invalid
@@ -57,6 +57,8 @@ class PodSecurity(Plugin):
         if attributes.old_object is not None and not _is_significant(pod, attributes.old_object):
             return
         policies = self._policies(attributes.namespace)
+        attributes.annotate(f"{PREFIX}enforce-policy", str(policies.enforce))
+        _audit(attributes, policies, pod)
         refused = violations(policies.enforce, pod)
         if refused:
             raise attributes.forbidden(f'violates PodSecurity "{policies.enforce}": {describe(refused)}')
@@ -68,7 +70,9 @@ class PodSecurity(Plugin):
         template: Any = workload
         for step in path:
             template = template.get(step) or {}
-        _warn(attributes, self._policies(attributes.namespace), template)
+        policies = self._policies(attributes.namespace)
+        _audit(attributes, policies, template)
+        _warn(attributes, policies, template)
 
     def _check_namespace(self, attributes: Attributes, namespace: ReadOnlyObject) -> None:
         """The labels make sense; pods already there that a stricter level would refuse are warned of."""
@@ -99,6 +103,15 @@ class PodSecurity(Plugin):
             others = len(names) - 1
             more = f" (and {others} other {'pod' if others == 1 else 'pods'})" if others else ""
             yield f"{names[0]}{more}: {reasons}"
+
+
+def _audit(attributes: Attributes, policies: Policies, pod: ReadOnlyObject) -> None:
+    if policies.audit.is_privileged:
+        return
+    found = violations(policies.audit, pod)
+    if found:
+        text = f'would violate PodSecurity "{policies.audit}": {describe(found)}'
+        attributes.annotate(f"{PREFIX}audit-violations", text)
 
 
 def _warn(attributes: Attributes, policies: Policies, pod: ReadOnlyObject) -> None:

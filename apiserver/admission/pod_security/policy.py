@@ -39,21 +39,24 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What a namespace refuses, and what it warns of."""
+    """What a namespace refuses, what it has written into the audit log, and what it warns of."""
 
     enforce: Policy = Policy()
+    audit: Policy = Policy()
     warn: Policy = Policy()
 
 
 def policies_of(labels: Mapping[str, str]) -> Policies:
-    """The policies of a namespace. A label nobody understands counts as the strictest level.
+    """The policies of a namespace. A level nobody understands is enforced as the strictest, and warns of nothing.
 
     A namespace that enforces warns of the same, where it does not say otherwise.
     """
-    enforce = _policy(labels, "enforce")
-    if PREFIX + "warn" in labels:
-        return Policies(enforce, _policy(labels, "warn"))
-    return Policies(enforce, enforce)
+    enforce = _policy(labels, "enforce", RESTRICTED)
+    audit, warn = _policy(labels, "audit", PRIVILEGED), _policy(labels, "warn", PRIVILEGED)
+    if PREFIX + "warn" not in labels and labels.get(f"{PREFIX}enforce") in LEVELS and not enforce.is_privileged:
+        minor = warn.minor if f"{PREFIX}warn-version" in labels else enforce.minor
+        warn = Policy(enforce.level, minor)
+    return Policies(enforce, audit, warn)
 
 
 def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
@@ -75,10 +78,10 @@ def is_stricter(new: Policy, old: Policy) -> bool:
     return new != old and LEVELS.index(new.level) >= LEVELS.index(old.level) and not new.is_privileged
 
 
-def _policy(labels: Mapping[str, str], mode: str) -> Policy:
+def _policy(labels: Mapping[str, str], mode: str, otherwise: str) -> Policy:
     level = labels.get(PREFIX + mode, PRIVILEGED)
     match = _version.fullmatch(labels.get(f"{PREFIX}{mode}-version", LATEST))
-    return Policy(level if level in LEVELS else RESTRICTED, int(match[1]) if match else None)
+    return Policy(level if level in LEVELS else otherwise, int(match[1]) if match else None)
 
 
 def _is_version(text: str) -> bool:

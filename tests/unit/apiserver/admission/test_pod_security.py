@@ -130,11 +130,14 @@ def test_an_older_version_asks_for_less() -> None:
     ("labels", "expected"),
     [
         ({}, Policies()),
-        ({"enforce": "baseline"}, Policies(BASELINE, BASELINE)),
-        ({"enforce": "baseline", "enforce-version": "v1.30"}, Policies(Policy("baseline", 30), Policy("baseline", 30))),
-        ({"warn": "restricted"}, Policies(Policy(), RESTRICTED)),
-        ({"enforce": "restricted", "warn": "privileged"}, Policies(RESTRICTED, Policy())),
-        ({"enforce": "nonsense"}, Policies(RESTRICTED, RESTRICTED)),
+        ({"enforce": "baseline"}, Policies(BASELINE, warn=BASELINE)),
+        (
+            {"enforce": "baseline", "enforce-version": "v1.30"},
+            Policies(Policy("baseline", 30), warn=Policy("baseline", 30)),
+        ),
+        ({"warn": "restricted"}, Policies(warn=RESTRICTED)),
+        ({"enforce": "restricted", "warn": "privileged"}, Policies(RESTRICTED)),
+        ({"enforce": "nonsense"}, Policies(RESTRICTED)),
     ],
 )
 def test_what_labels_ask_for(labels: Object, expected: Policies) -> None:
@@ -209,3 +212,32 @@ def test_pods_already_there_are_warned_of() -> None:
         'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
         "a (and 1 other pod): host namespaces",
     ] == said
+
+
+def test_the_audit_log_learns_what_a_namespace_has_audited() -> None:
+    """The policy that was enforced, and what another one would refuse."""
+    labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/audit": "restricted"}
+    reader = DictReader().put("namespaces", {"metadata": {"name": "ns", "labels": labels}})
+    said: dict[str, str] = {}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
+    attributes = Attributes(CREATE, PODS, "ns", "p", pod, annotate=said.setdefault)
+
+    asyncio.run(PodSecurity(reader).validate(attributes))
+
+    assert "baseline:latest" == said["pod-security.kubernetes.io/enforce-policy"]
+    assert said["pod-security.kubernetes.io/audit-violations"].startswith(
+        'would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+    )
+
+
+def test_labels_nobody_understands_are_enforced_and_warn_of_nothing() -> None:
+    """The level itself is refused when it is written; where it stands all the same, it is the strictest."""
+    policies = policies_of({"pod-security.kubernetes.io/enforce": "odd", "pod-security.kubernetes.io/audit": "odd"})
+    warned = policies_of(
+        {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/warn-version": "v1.20"}
+    )
+
+    assert ("restricted:latest", "privileged:latest", "privileged:latest") == tuple(
+        map(str, (policies.enforce, policies.audit, policies.warn))
+    )
+    assert "baseline:v1.20" == str(warned.warn)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from apiserver.auth.authentication import TokenFile
-from apiserver.handlers.audit import AuditLog
+from apiserver.handlers.audit import AuditLog, AuditSettings
+from apiserver.handlers.audit_policy import DEFAULT, Policy
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
 from kubeloop.apimachinery.exposition import text
@@ -22,13 +23,24 @@ TOKENS = 'admintoken,admin,admin-uid,"system:masters"\nalicetoken,alice,alice-ui
 Event = dict[str, Any]
 
 
-def audited(path: Path, *requests: tuple[str, str, str, bytes], headers: dict[str, str] | None = None) -> list[Event]:
+def audited(
+    path: Path,
+    *requests: tuple[str, str, str, bytes],
+    headers: dict[str, str] | None = None,
+    policy: Policy = DEFAULT,
+) -> list[Event]:
     """The events of (token, method, path, body), asked one after the other of a server of its own."""
 
     async def ask() -> None:
         clock = virtual_time.LoopClock()
         sources = [TokenFile.parse(TOKENS)]
-        server = ApiServer(MemoryStorage(), clock, random.Random(1), token_sources=sources, audit_log_path=str(path))
+        server = ApiServer(
+            MemoryStorage(),
+            clock,
+            random.Random(1),
+            token_sources=sources,
+            audit=AuditSettings(str(path), policy=policy),
+        )
         async with server.running():
             for token, method, target, body in requests:
                 await _ask(server, token, method, target, body, headers or {})
@@ -144,7 +156,7 @@ def test_events_are_added_to_a_file(tmp_path: Path) -> None:
 
 def test_a_full_queue_drops_and_counts() -> None:
     """No request waits for a disk: what comes too fast is lost, and known to be."""
-    audit_log = AuditLog("-", InstantClock(), max_waiting=2)
+    audit_log = AuditLog(AuditSettings("-"), InstantClock(), max_waiting=2)
 
     for number in range(5):
         audit_log.add({"number": number})
@@ -155,7 +167,7 @@ def test_a_full_queue_drops_and_counts() -> None:
 
 def test_a_full_disk_is_counted() -> None:
     """The server goes on."""
-    audit_log = AuditLog("/dev/full", InstantClock())
+    audit_log = AuditLog(AuditSettings("/dev/full"), InstantClock())
 
     async def write() -> list[Any]:
         audit_log.add({"number": 1})
@@ -168,3 +180,104 @@ def test_a_full_disk_is_counted() -> None:
 
     assert [asyncio.CancelledError] == endings
     assert 'apiserver_audit_error_total{plugin="log"} 1\n' in text(audit_log.families())
+
+
+def a_policy(*rules: str, more: str = "") -> Policy:
+    """Rules in YAML's flow style."""
+    listed = "".join(f"\n- {rule}" for rule in rules)
+    return Policy.parse(f"apiVersion: audit.k8s.io/v1\nkind: Policy\n{more}rules:{listed}\n".encode())
+
+
+def test_a_policy_says_who_is_written_down(tmp_path: Path) -> None:
+    """The first rule that fits; what none fits is not written, nor what stands at level None."""
+    policy = a_policy(
+        "{level: None, verbs: [get]}",
+        "{level: Metadata, users: [alice], nonResourceURLs: ['/ap*']}",
+        more="omitStages: [RequestReceived]\n",
+    )
+    requests = [
+        ("alicetoken", "GET", "/api", b""),
+        ("alicetoken", "POST", "/apis", b""),
+        ("admintoken", "POST", "/apis", b""),
+        ("alicetoken", "POST", "/version", b""),
+    ]
+
+    events = audited(tmp_path / "audit.log", *requests, policy=policy)
+
+    assert [("alice", "/apis")] == [(event["user"]["username"], event["requestURI"]) for event in events]
+
+
+def test_stages_of_a_request(tmp_path: Path) -> None:
+    """It is received before anybody knows how it ends; both events have one id."""
+    received, complete = audited(
+        tmp_path / "audit.log", ("alicetoken", "GET", "/api/v1/nodes", b""), policy=a_policy("{level: Metadata}")
+    )
+
+    assert ("RequestReceived", "ResponseComplete") == (received["stage"], complete["stage"])
+    assert received["auditID"] == complete["auditID"]
+    assert received["requestReceivedTimestamp"] == received["stageTimestamp"]
+    assert not {"responseStatus", "annotations"} & {*received}
+    assert "forbid" == complete["annotations"]["authorization.k8s.io/decision"]
+
+
+A_MAP = b'{"metadata":{"name":"a"},"data":{"k":"v"}}'
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def test_bodies_are_written_down_where_the_policy_says_so(tmp_path: Path) -> None:
+    """What was sent from level Request on, as it was understood; the answer at RequestResponse; patches as they are."""
+    policy = a_policy(
+        "{level: RequestResponse, verbs: [create]}",
+        "{level: Request, verbs: [patch]}",
+        more="omitStages: [RequestReceived]\nomitManagedFields: true\n",
+    )
+    merge = {"content-type": "application/merge-patch+json"}
+    (created,) = audited(tmp_path / "created.log", ("admintoken", "POST", MAPS, A_MAP), policy=policy)
+    (patched,) = audited(
+        tmp_path / "patched.log", ("admintoken", "PATCH", f"{MAPS}/a", b'{"data":{}}'), headers=merge, policy=policy
+    )
+
+    assert {"k": "v"} == created["requestObject"]["data"]
+    assert "uid" not in created["requestObject"]["metadata"]
+    assert "uid" in created["responseObject"]["metadata"]
+    assert "managedFields" not in created["responseObject"]["metadata"]
+    assert {"data": {}} == patched["requestObject"]
+    assert "responseObject" not in patched
+
+
+def test_a_deprecated_api_is_told(tmp_path: Path) -> None:
+    """So that an administrator finds out who asks for it."""
+    (event,) = audited(tmp_path / "audit.log", ("admintoken", "GET", "/api/v1/endpoints", b""))
+
+    assert "true" == event["annotations"]["k8s.io/deprecated"]
+
+
+def test_the_old_format_is_a_line_of_text(tmp_path: Path) -> None:
+    """--audit-log-format=legacy."""
+    path = tmp_path / "audit.log"
+    event = {
+        "auditID": "i",
+        "stage": "ResponseComplete",
+        "verb": "get",
+        "user": {"username": "alice", "groups": ["a", "b"]},
+        "requestURI": "/api",
+        "responseStatus": {"code": 200},
+        "requestReceivedTimestamp": "2026-01-02T00:00:00.000000Z",
+    }
+
+    async def write() -> None:
+        audit_log = AuditLog(AuditSettings(str(path), "legacy"), InstantClock())
+        audit_log.add(event)
+        writing = asyncio.create_task(audit_log.run())
+        await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+
+    asyncio.run(write())
+
+    expected = (
+        '2026-01-02T00:00:00.000000Z AUDIT: id="i" stage="ResponseComplete" ip="<unknown>" method="get" user="alice" '
+        r'groups="\"a\",\"b\"" as="<self>" asgroups="<lookup>" user-agent="" namespace="<none>" uri="/api" '
+        'response="200"\n'
+    )
+    assert expected == path.read_text()
