@@ -42,6 +42,8 @@ from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import GIT_VERSION, build
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
+from apiserver.registry.custom.conversion_metrics import ConversionMetrics
+from apiserver.registry.custom.conversion_webhook import ConversionWebhooks
 from apiserver.registry.custom.definitions import CustomResources
 from apiserver.registry.forms import CatalogForms
 from apiserver.registry.registry import Registry
@@ -120,7 +122,8 @@ class ApiServer:
         chain = chain_of(given, admission_plugins)
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
-        self._custom_resources = CustomResources(self.registry, schema.metadata_codec())
+        conversions = ConversionWebhooks(self._webhooks, rng, clock.monotonic, ConversionMetrics())
+        self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
         tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
         authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
@@ -134,6 +137,7 @@ class ApiServer:
                 gate.metrics.families,
                 chain.metrics.families,
                 webhook_metrics.families,
+                conversions.metrics.families,
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),

@@ -1,4 +1,6 @@
-"""The forms an object has: the versions it is served in, and the stored one that admission works on.
+"""The forms an object has: the versions it is served in, and the one that admission works on.
+
+That is the stored version of built-in kinds, and of custom kinds the version the request came in.
 
 Plugins that show objects to others (policies, webhooks) and take changed ones back ask for these. Implemented by
 `registry/forms.py`, which knows the catalog and the schema.
@@ -32,14 +34,17 @@ class Forms(Protocol):
     def shape(self, resource: Resource) -> Shape | None:
         """How server-side apply sees its objects; None where nothing is known of them."""
 
-    async def shown(self, obj: ReadOnlyObject, resource: Resource) -> Object:
-        """A stored object in the version of `resource`, with kind and apiVersion. May share parts with it.
+    async def shown(self, obj: ReadOnlyObject, resource: Resource, held: Resource) -> Object:
+        """An object of a write to `held` in the version of `resource`, with kind and apiVersion.
 
-        `resource` may be what `taken_by` gives: a Scale, a Binding and the like have one version only.
+        `resource` may be what `taken_by` gives: a Scale, a Binding and the like have one version only. A custom object
+        that says of which version it is, as a Reader's do, is taken to be of that one. May share parts with it. Raises
+        the ApiError of a webhook that cannot convert it.
         """
 
-    async def read(self, value: Any, resource: Resource, *, strict: bool = True) -> Object:
-        """What `shown` gives, changed: decoded, with defaults, in the stored version. Raises DecodeError.
+    async def read(self, value: Any, resource: Resource, held: Resource, *, strict: bool = True) -> Object:
+        """What `shown` gives, changed: decoded, with defaults, as the write to `held` goes on with it.
 
-        Fields that are not known are refused, or dropped where it need not be `strict`.
+        Fields that are not known are refused, or dropped where it need not be `strict`. Raises DecodeError, and the
+        ApiError of a webhook.
         """

@@ -45,8 +45,8 @@ class _Configuration:
         self._call, self._options = call, options
         self._config = _parsed(call.body)
 
-    def object(self, old: Object | None, fields: FieldManagement) -> Object:
-        applied = self._applied(old, fields)
+    async def object(self, old: Object | None, fields: FieldManagement) -> Object:
+        applied = await self._applied(old, fields)
         if applied.document is None:
             new = {"metadata": {}} if old is None else deep_copy(old)
         else:
@@ -56,8 +56,8 @@ class _Configuration:
                 raise fields.unconvertible(self._config, error) from error
         return self._finished(new, applied)
 
-    def scale(self, old: Object, fields: FieldManagement) -> Object:
-        applied = self._applied(old, fields)
+    async def scale(self, old: Object, fields: FieldManagement) -> Object:
+        applied = await self._applied(old, fields)
         if applied.document is None:
             return self._finished(deep_copy(old), applied)
         try:
@@ -66,9 +66,9 @@ class _Configuration:
             raise fields.unconvertible(self._config, error) from error
         return self._finished(new, applied)
 
-    def _applied(self, old: Object | None, fields: FieldManagement) -> Applied:
+    async def _applied(self, old: Object | None, fields: FieldManagement) -> Applied:
         options, subresource = self._options, self._call.target.subresource
-        applied = fields.applied(self._config, old, options.field_manager, subresource, force=options.force)
+        applied = await fields.applied(self._config, old, options.field_manager, subresource, force=options.force)
         self._check_strictly()
         return applied
 

@@ -82,7 +82,7 @@ def _decoded(
 
 
 def _finished(kind: Kind, obj: Object) -> Object:
-    """In the stored version, without kind and apiVersion, with defaults. Invalid where it says it is something else."""
+    """Without kind and apiVersion, with defaults. Invalid where it says it is something else."""
     resource = kind.resource
     errors: list[FieldError] = []
     if obj["kind"] != resource.kind:
@@ -98,7 +98,7 @@ def _finished(kind: Kind, obj: Object) -> Object:
     kind.custom.fill_defaults(obj)
     del obj["kind"], obj["apiVersion"]
     obj.setdefault("metadata", {})
-    return kind.conversion.to_stored(obj) if kind.conversion is not None else obj
+    return obj
 
 
 def _missing_kind(raw: bytes) -> str:

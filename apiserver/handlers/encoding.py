@@ -39,14 +39,14 @@ def object_of(kind: Kind, stored: Stored) -> Object:
 
 def printed_of(kind: Kind, stored: Stored) -> Object:
     """The object that tables and metadata are made from: a built-in one as it is stored, whatever version is asked."""
-    if kind.conversion is None or kind.is_custom:
+    if kind.conversion is None:
         return object_of(kind, stored)
     return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **stored.object()}
 
 
 def convert_of(kind: Kind) -> Convert | None:
     """How a printed object becomes one of the version asked for."""
-    return None if kind.conversion is None or kind.is_custom else cast("Convert", kind.conversion.from_stored)
+    return None if kind.conversion is None else cast("Convert", kind.conversion.from_stored)
 
 
 def as_table(

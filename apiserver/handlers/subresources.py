@@ -83,7 +83,7 @@ class SubresourceHandler:
         call.note(obj)
         reviews.prepare(obj, call.target.namespace)
         context = call.context(options)
-        call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
+        await call.registry.store(call.target.kind).field_management.created(obj, context.field_manager)
         chain, attributes = call.registry.machinery.admission, context.attributes(CREATE, resource, obj)
         await chain.mutate(attributes)
         obj = {**(attributes.object or obj), "kind": resource.kind, "apiVersion": resource.api_version}

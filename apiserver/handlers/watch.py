@@ -22,12 +22,13 @@ from apiserver.registry.catalog import Kind
 from apiserver.registry.listing import revision_complaint
 from apiserver.registry.options import ListOptions
 from apiserver.registry.selection import Selection, select
+from apiserver.registry.shown_changes import shown_changes
 from apiserver.storage.interface import Change, Compacted, Stored
 from apiserver.watch.broadcast import TooSlow, Watcher
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.events import EventEncoding
 from apiserver.watch.selection import event_type
-from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, NotAcceptable, Timeout
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, InternalError, NotAcceptable, Timeout
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.numbers import parse_uint
 
@@ -160,6 +161,8 @@ class _Stream:
             return  # it resumes from the last revision it saw
         except Compacted as error:
             await self.fail(error)
+        except ApiError as error:  # of a conversion webhook
+            await self.fail(InternalError.because(error.message))
 
     async def fail(self, error: Compacted | ApiError) -> None:
         """The ERROR event a watch ends with."""
@@ -185,6 +188,10 @@ class _Stream:
             return ()
 
     async def _send_events(self, batch: Sequence[Change]) -> None:
+        failure = None
+        if self._kind.versioning is not None and batch:
+            is_selective = self._matches is not None
+            batch, failure = await shown_changes(self._kind.versioning, batch, is_selective=is_selective)
         chunks = []
         for change in batch:
             kind_of_event = event_type(change, self._matches)
@@ -193,8 +200,12 @@ class _Stream:
         if chunks:
             self._encoding.sent(self._kind.resource, len(chunks))
             await self._write(b"".join(chunks))
+        if failure is not None:
+            raise failure
 
     async def _send_initial(self, items: Sequence[Stored], watcher: Watcher) -> None:
+        if self._kind.versioning is not None:
+            items = await self._kind.versioning.shown(items)
         wanted = items if self._matches is None else [stored for stored in items if self._matches(stored)]
         self._encoding.sent(self._kind.resource, len(wanted))
         for start in range(0, len(wanted), CHUNK):

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from apiserver.printing.table import Column
 from apiserver.registry.scale_fields import WORKLOAD, ScaleFields
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
+from apiserver.storage.interface import Stored, Value
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
 
@@ -32,17 +34,54 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How a served version that is not the stored one reads and writes (autoscaling/v1, events.k8s.io/v1)."""
+    """How a served version of a built-in kind that is not the stored one reads and writes (autoscaling/v1).
+
+    The stores work on the stored version of these, as the real server does on its internal one.
+    """
 
     to_stored: Callable[[Object], Object]
     from_stored: Callable[[Object], Object]
+
+
+class Versioning(Protocol):
+    """How one version of a custom kind reads what was stored in any, and how what it writes is stored.
+
+    The stores work on objects in the version asked for, as the real server does. Everything here that fails, fails with
+    the ApiError of a conversion webhook.
+    """
+
+    @property
+    def may_change_labels(self) -> bool:
+        """Whether what a label selector chooses shows only in this version."""
+
+    async def shown(self, items: Sequence[Stored]) -> Sequence[Stored]:
+        """Stored objects in this version, in the same order, each at its own revision."""
+
+    async def value(self, obj: Object) -> Value:
+        """An object of this version as it is to be stored. Does not change it."""
+
+    def holds(self, stored: Stored, value: Value) -> bool:
+        """Whether it is stored just so already: then nothing need be written."""
+
+    def type_of(self, api_version: str) -> CustomType | None:
+        """The type in a version of the definition, served or not; None where it has none of that name."""
+
+    def replicas_path(self, api_version: str) -> tuple[str, ...]:
+        """Where that version keeps what its Scale shows; () where it has none."""
+
+    def convert_now(self, obj: Object, from_version: str, to_version: str) -> Object | None:
+        """A whole object in another version; None where a webhook has to be asked."""
+
+    async def convert(self, obj: Object, from_version: str, to_version: str) -> Object:
+        """The same, whoever has to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One served resource of one version.
 
-    `storage` names where it is stored; the versions of one kind share it. The stored version has no `conversion`.
+    `storage` names where it is stored; the versions of one kind share it. The stored version has no `conversion`, and
+    a kind without `versioning` shows objects as they are stored.
     """
 
     resource: Resource
@@ -55,6 +94,7 @@ class Kind:
     columns: tuple[Column, ...] = ()
     storage: str = ""
     conversion: Conversion | None = None
+    versioning: Versioning | None = None
     custom: CustomType | None = None  # the type of a custom resource, which no Go type has
     scale: ScaleFields = WORKLOAD
     list_kind: str = ""  # of custom kinds, whose lists may be named otherwise than by the kind and "List"

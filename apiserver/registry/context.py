@@ -11,6 +11,7 @@ from apiserver.admission.chain import Annotate, Attributes, Chain, unheard
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
+from apiserver.registry.custom.versioning import STORED_IN
 from apiserver.registry.options import WARN, Warnings
 from apiserver.schema.definitions import Schema
 from apiserver.storage.interface import Key, Storage, Stored
@@ -83,7 +84,7 @@ class CacheReader:
 
     They see what the cache has applied, which is every write this server has acknowledged. Parsed objects are kept and
     shared (they are read-only): the same namespaces, roles and quotas are asked for on every write. Full: all of them
-    are forgotten and parsed again when asked for.
+    are forgotten and parsed again when asked for. Custom objects are as they are stored, and say in which version.
     """
 
     def __init__(self, cache: WatchCache, max_parsed: int = 10_000) -> None:
@@ -103,5 +104,7 @@ class CacheReader:
             if len(self._parsed) >= self._max_parsed:
                 self._parsed.clear()
             obj = stored.object()
+            if version := stored.fields.get(STORED_IN):
+                obj["apiVersion"] = version
             self._parsed[stored.key] = (stored.revision, obj)
         return obj

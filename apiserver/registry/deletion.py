@@ -8,7 +8,7 @@ Namespaces, which end in two steps of their own, come through `Strategy.begin_de
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from functools import partial
@@ -17,7 +17,8 @@ from apiserver.admission.chain import DELETE
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.options import DeleteOptions
-from apiserver.storage.interface import Key, RevisionMismatch, Stored, Value, Write, encode_body
+from apiserver.registry.stored_forms import StoredForms
+from apiserver.storage.interface import Key, RevisionMismatch, Stored, Write
 from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time, moment_after, parse_time
@@ -42,6 +43,7 @@ class Deleter:
     def __init__(self, kind: Kind, machinery: Machinery) -> None:
         self.kind, self._machinery = kind, machinery
         self._storage, self._cache = machinery.storage, machinery.cache
+        self._forms = StoredForms.of_ordered(kind)
 
     async def delete(
         self, context: Context, options: DeleteOptions, *, is_admitted: bool = False, is_one_of_many: bool = False
@@ -68,18 +70,19 @@ class Deleter:
                 await self._cache.fresh()
 
     async def _delete(self, current: Stored, context: Context, options: DeleteOptions, admit: Admit | None) -> Deleted:
-        obj = current.object()
+        shown = await self._forms.shown(current)
+        obj = shown.object()
         self.check_preconditions(obj, options)
         if admit is not None:
             await admit(obj)
         waiting = self._waiting(obj, options)
         if waiting is None:
-            if _grace_of(obj) != _grace_of(current.object()) and not context.dry_run:
+            if _grace_of(obj) != _grace_of(shown.object()) and not context.dry_run:
                 # An end without grace is two writes: watchers see the grace become 0, and then the removal.
                 current = (await self._mark(current, obj, context)).stored
             return await self._remove(current, obj, context)
-        if waiting == current.object():
-            return Deleted(current, removed=False)
+        if waiting == shown.object():
+            return Deleted(shown, removed=False)
         return await self._mark(current, waiting, context)
 
     def check_preconditions(self, obj: Object, options: DeleteOptions) -> None:
@@ -140,20 +143,18 @@ class Deleter:
 
     async def _remove(self, current: Stored, obj: Object, context: Context) -> Deleted:
         """Watchers are shown the last stored version; the answer, where a grace period of 0 ended it, shows that."""
-        body = encode_body(obj)
-        if context.dry_run:
-            return Deleted(Stored(current.key, current.revision, body, current.labels, current.fields), removed=True)
-        change = await self._storage.write(Write(current.key, current.revision, None))
-        gone = Stored(current.key, change.revision, body, current.labels, current.fields)
-        return Deleted(gone, removed=True)
+        answer = self._forms.answer(current, obj)
+        if not context.dry_run:
+            change = await self._storage.write(Write(current.key, current.revision, None))
+            answer = replace(answer, revision=change.revision)
+        return Deleted(answer, removed=True)
 
     async def _mark(self, current: Stored, obj: Object, context: Context) -> Deleted:
-        value = Value(encode_body(obj), current.labels, self.kind.strategy.selectable_fields(obj))
         if context.dry_run:
-            return Deleted(Stored(current.key, current.revision, value.body, value.labels, value.fields), removed=False)
-        change = await self._storage.write(Write(current.key, current.revision, value))
+            return Deleted(self._forms.answer(current, obj), removed=False)
+        change = await self._storage.write(Write(current.key, current.revision, await self._forms.value(obj)))
         assert change.current is not None
-        return Deleted(change.current, removed=False)
+        return Deleted(await self._forms.shown(change.current), removed=False)
 
 
 class Grace(Enum):

@@ -61,13 +61,13 @@ class FieldManagement:
         self._versions, self._clock = versions, clock
         self._filters: dict[str, Filter] = {}
 
-    def created(self, obj: Object, manager: str) -> None:
+    async def created(self, obj: Object, manager: str) -> None:
         """Note that `manager` sent a new object. Entries it sent along hold for the fields it did not set itself."""
         sent = obj["metadata"].pop("managedFields", None)
         managed = _foreign(sent) if sent else {}
-        self._track(self._versions.blank, obj, managed, manager, "")
+        await self._track(self._versions.blank, obj, managed, manager, "")
 
-    def updated(self, new: Object, old: Object, manager: str, subresource: str) -> None:
+    async def updated(self, new: Object, old: Object, manager: str, subresource: str) -> None:
         """Note what `manager` changed. A request may replace the entries or drop them, but not through a subresource.
 
         Where nobody was noted before, nobody is: an object without entries stays so until it is applied.
@@ -83,7 +83,7 @@ class FieldManagement:
         if managed:
             if self._versions.may_change:
                 managed = reconciled(managed, self._versions)
-            self._track(old, new, managed, manager, subresource)
+            await self._track(old, new, managed, manager, subresource)
 
     def admitted(self, obj: Object, before: Entries | None, warn: Callable[[str], None]) -> None:
         """Take the entries of an object that admission gave back; bad ones are put back to those `before` it."""
@@ -97,17 +97,19 @@ class FieldManagement:
         if managed:
             metadata["managedFields"] = encode(managed)
 
-    def _track(self, old: Object, new: Object, managed: Managed, manager: str, subresource: str) -> None:
+    async def _track(self, old: Object, new: Object, managed: Managed, manager: str, subresource: str) -> None:
         writer = self._writer(manager, UPDATE, subresource)
         before, after = self._versions.shown(old), self._versions.shown(new)
         try:
-            managed = track(before, after, managed, writer, self._versions)
-        except Unnamed:  # of items without their keys nobody can be said to own anything
-            return
+            managed = await self._versions.worked_out(lambda versions: track(before, after, managed, writer, versions))
+        except (Unnamed, ApiError):
+            return  # of items without their keys nobody can be said to own anything, nor of what a webhook keeps back
         if managed:
             new["metadata"]["managedFields"] = encode(managed)
 
-    def applied(self, config: Object, old: Object | None, manager: str, subresource: str, *, force: bool) -> Applied:
+    async def applied(
+        self, config: Object, old: Object | None, manager: str, subresource: str, *, force: bool
+    ) -> Applied:
         """Merge a configuration into an object, or into nothing. Raises Conflict, and BadRequest or a 500."""
         self._check(config)
         blank = self._versions.with_type(self._versions.blank)
@@ -117,13 +119,13 @@ class FieldManagement:
         if not managed:
             before = self._writer(_BEFORE_FIRST_APPLY, UPDATE, subresource)
             try:
-                managed = track(blank, live, {}, before, self._versions)
+                managed = await self._versions.worked_out(lambda versions: track(blank, live, {}, before, versions))
             except Unnamed as error:
                 where = "failed to create manager for existing fields: failed to convert new object"
                 raise self._untyped(f"{where} ({self._named(live)}) to smd typed", live) from error
         writer = self._writer(manager, APPLY, subresource)
         try:
-            document, managed = self._merged(live, config, managed, writer, force=force)
+            document, managed = await self._merged(live, config, managed, writer, force=force)
         except Unnamed as error:
             raise self._untyped(f"failed to create typed live object ({self._named(live)})", live) from error
         if manager == last_applied.KUBECTL:
@@ -147,18 +149,22 @@ class FieldManagement:
         if why := problems_text(self._versions.own_shape, config):
             raise ApiError(f"failed to create typed patch object ({self._named(config)}): {why}", code=500)
 
-    def _merged(
+    async def _merged(
         self, live: Object, config: Object, managed: Managed, writer: Writer, *, force: bool
     ) -> tuple[Object | None, Managed]:
         try:
-            return applying.apply(live, config, managed, writer, self._versions, force)
+            return await self._versions.worked_out(
+                lambda versions: applying.apply(live, config, managed, writer, versions, force)
+            )
         except ApplyConflict as conflict:
             left: ApplyConflict | None = conflict
             if writer.identity.manager == last_applied.KUBECTL:
                 left = last_applied.conflict_beyond(conflict, live, self._versions.own_shape, writer.api_version)
             if left is not None:
                 raise left.refusal() from conflict
-        return applying.apply(live, config, managed, writer, self._versions, True)
+        return await self._versions.worked_out(
+            lambda versions: applying.apply(live, config, managed, writer, versions, True)
+        )
 
     def unconvertible(self, config: Object, why: object) -> ApiError:
         """The refusal of a configuration whose values are no good: upstream's own error, hence 500."""

@@ -53,18 +53,23 @@ class CatalogForms:
     def shape(self, resource: Resource) -> Shape | None:
         return shape_of(self._kind(resource), self._schema)
 
-    async def shown(self, obj: ReadOnlyObject, resource: Resource) -> Object:
+    async def shown(self, obj: ReadOnlyObject, resource: Resource, held: Resource) -> Object:
         kind = self._of(resource)
         type_meta = {"kind": resource.kind, "apiVersion": resource.api_version}
         if kind is not None and kind.conversion is not None:
             return {**kind.conversion.from_stored(deep_copy(obj)), **type_meta}
+        version = obj.get("apiVersion") or held.api_version
+        if kind is not None and kind.versioning is not None and version != resource.api_version:
+            return await kind.versioning.convert({**obj}, version, resource.api_version)
         return {**type_meta, **obj}
 
-    async def read(self, value: Any, resource: Resource, *, strict: bool = True) -> Object:
+    async def read(self, value: Any, resource: Resource, held: Resource, *, strict: bool = True) -> Object:
         kind = self._of(resource)
         if kind is not None and kind.custom is not None:
             obj, _ = kind.custom.coerce(value)
             kind.custom.fill_defaults(obj)
+            if kind.versioning is not None and held.version != resource.version:
+                obj = await kind.versioning.convert(obj, resource.api_version, held.api_version)
         else:
             decoded = self._schema.codec(resource.group, resource.version, resource.kind).decode(value)
             if decoded.problems and strict:

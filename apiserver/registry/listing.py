@@ -7,7 +7,7 @@ consistent list; where the log no longer reaches back, 410 says how to go on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apiserver.registry.catalog import Kind
 from apiserver.registry.continuation import LATEST, decode_token, encode_token
@@ -51,7 +51,7 @@ class Lister:
         items, revision = await self._items_at(kind, namespace, revision, options, after)
         items = _after(items, after) if after else items
         limit = 0 if options.resource_version == "0" and not options.continue_token else options.limit
-        return _page(items, revision, max(limit, 0), selection, namespace)
+        return await _shown_page(kind, items, revision, max(limit, 0), selection, namespace)
 
     async def _starting_revision(self, options: ListOptions) -> int:
         """The exact revision to show, or LATEST."""
@@ -98,6 +98,21 @@ class Lister:
             if not options.continue_token:
                 raise Expired("The resourceVersion for the provided list is too old.") from error
             raise _expired_token(after, namespace) from error
+
+
+async def _shown_page(
+    kind: Kind, items: Sequence[Stored], revision: int, limit: int, selection: Selection, namespace: str
+) -> Page:
+    """The page in the version asked for. Where only that shows what is selected, all are converted first."""
+    versioning = kind.versioning
+    if versioning is None:
+        return _page(items, revision, limit, selection, namespace)
+    if not selection.needs_shown(labels_may_differ=versioning.may_change_labels):
+        page = _page(items, revision, limit, selection, namespace)
+        return replace(page, items=await versioning.shown(page.items))
+    name = selection.name
+    named = [stored for stored in items if stored.key.name == name] if name else items
+    return _page(await versioning.shown(named), revision, limit, selection, namespace)
 
 
 def _page(items: Sequence[Stored], revision: int, limit: int, selection: Selection, namespace: str) -> Page:

@@ -9,7 +9,7 @@ from apiserver.registry.context import Context, Machinery
 from apiserver.registry.preconditions import require_same
 from apiserver.registry.scale_fields import ScaleFields
 from apiserver.registry.scale_ownership import ScaleOwnership
-from apiserver.registry.store import Change, ResourceStore
+from apiserver.registry.store import Change, LaterChange, ResourceStore, at_once
 from apiserver.storage.interface import Stored
 from kubeloop.apimachinery.errors import Conflict
 from kubeloop.apimachinery.meta import Object, name_of
@@ -32,22 +32,22 @@ class ScaleStore:
             require_same(self._store.kind, old["metadata"], uid=scale["metadata"].get("uid"))
             return scale
 
-        return await self._scale(context, change)
+        return await self._scale(context, at_once(change))
 
     async def patch(self, change: Change, context: Context) -> Object:
-        return await self._scale(context, change)
+        return await self._scale(context, at_once(change))
 
-    async def apply(self, change: Change, context: Context) -> Object:
+    async def apply(self, change: LaterChange, context: Context) -> Object:
         """Carry out an apply patch; `change` settles who owns what of the Scale."""
         return await self._scale(context, change, is_tracked=False)
 
-    async def _scale(self, context: Context, change: Change, *, is_tracked: bool = True) -> Object:
-        def scaled(workload: Object) -> Object:
+    async def _scale(self, context: Context, change: LaterChange, *, is_tracked: bool = True) -> Object:
+        async def scaled(workload: Object) -> Object:
             old = self.shown(workload)
-            scale = change(old)
+            scale = await change(old)
             if is_tracked:
                 manager = context.field_manager
-                self.ownership.field_management.updated(scale, old, manager, context.subresource)
+                await self.ownership.field_management.updated(scale, old, manager, context.subresource)
             replicas = scale.get("spec", {}).get("replicas", 0)
             self._fields.check(scale, replicas, context.name)
             new = self._fields.with_replicas(workload, replicas)
@@ -55,7 +55,7 @@ class ScaleStore:
             self.ownership.take(scale, new)
             return new
 
-        stored: Stored = await self._store.patch(scaled, context, is_tracked=False, view=self)
+        stored: Stored = await self._store.rewrite(scaled, context, view=self)
         return scale_of(stored.object(), self._fields)
 
     # -- what admission sees --------------------------------------------------------------------------------------

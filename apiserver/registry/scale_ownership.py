@@ -21,28 +21,28 @@ class ScaleOwnership:
     def __init__(self, kind: Kind, machinery: Machinery) -> None:
         self._api_version = kind.resource.api_version
         self._versions = KindVersions(kind, machinery.schema, machinery.catalog)
-        self._path = tuple(f"f:{name}" for name in kind.scale.spec_path)
         scale_versions = KindVersions(_SCALE, machinery.schema, machinery.catalog)
         self.field_management = FieldManagement(scale_versions, machinery.clock)
 
     def give(self, workload: Object, scale: Object) -> None:
         """The Scale as it is changed carries the entries of those who own replicas."""
         parent = _entries(workload)
-        if managed := to_scale(parent, self._known(parent), self._path):
+        if managed := to_scale(parent, self._paths(parent)):
             scale["metadata"]["managedFields"] = encode(managed)
 
     def take(self, scale: Object, workload: Object) -> None:
         """The workload's entries, after the Scale's have changed."""
         parent = _entries(workload)
-        managed = to_parent(parent, _entries(scale), self._known(parent), self._api_version, self._path)
+        managed = to_parent(parent, _entries(scale), self._paths(parent), self._api_version)
         if managed:
             workload["metadata"]["managedFields"] = encode(managed)
         else:
             workload["metadata"].pop("managedFields", None)
 
-    def _known(self, managed: Managed) -> set[str]:
-        versions = {entry.api_version for entry in managed.values()}
-        return {version for version in versions if self._versions.shape(version) is not None}
+    def _paths(self, managed: Managed) -> dict[str, tuple[str, ...]]:
+        versions = {self._api_version, *(entry.api_version for entry in managed.values())}
+        found = {version: self._versions.replicas_path(version) for version in versions}
+        return {version: tuple(f"f:{name}" for name in path) for version, path in found.items() if path is not None}
 
 
 def _entries(obj: Object) -> Managed:

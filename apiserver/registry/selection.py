@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.registry.catalog import Kind
@@ -12,15 +12,15 @@ from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.field_selectors import FieldSelector
 from kubeloop.apimachinery.selectors import Selector
 
+_OF_KEYS = ("metadata.name", "metadata.namespace")
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A predicate over stored objects that parses none of them."""
+    """A predicate over stored objects, in the version asked for, that parses none of them."""
 
     labels: Selector
     fields: FieldSelector
-    # Where what selectors may ask was not stored with every object: how to find it in one.
-    fields_of: Callable[[Stored], Mapping[str, str]] | None = None
 
     @property
     def is_everything(self) -> bool:
@@ -31,13 +31,19 @@ class Selection:
             return False
         if self.fields.is_empty:
             return True
-        key, fields = stored.key, stored.fields if self.fields_of is None else self.fields_of(stored)
-        return self.fields.matches({**fields, "metadata.name": key.name, "metadata.namespace": key.namespace})
+        key = stored.key
+        return self.fields.matches({**stored.fields, "metadata.name": key.name, "metadata.namespace": key.namespace})
 
     def of(self, items: Sequence[Stored]) -> Sequence[Stored]:
         if self.is_everything:
             return items
         return [stored for stored in items if self.matches(stored)]
+
+    def needs_shown(self, *, labels_may_differ: bool) -> bool:
+        """Whether it chooses by what an object that is stored in another version shows only when converted."""
+        if labels_may_differ and not self.labels.is_empty:
+            return True
+        return any(name not in _OF_KEYS for name in self.fields.fields)
 
     @property
     def name(self) -> str:
@@ -52,14 +58,7 @@ def select(kind: Kind, label_selector: str, field_selector: str) -> Selection:
     labels, fields = parse_selectors(label_selector, field_selector)
     if not fields.is_empty:
         fields = _known(kind, fields)
-    return Selection(labels, fields, _fields_of(kind) if kind.is_custom and kind.conversion is not None else None)
-
-
-def _fields_of(kind: Kind) -> Callable[[Stored], Mapping[str, str]]:
-    """A definition may name other fields than it did when the object was stored, or than another version does."""
-    conversion = kind.conversion
-    assert conversion is not None
-    return lambda stored: kind.strategy.selectable_fields(conversion.from_stored(stored.object()))
+    return Selection(labels, fields)
 
 
 def _known(kind: Kind, fields: FieldSelector) -> FieldSelector:

@@ -4,11 +4,14 @@ A `ResourceStore` carries out verbs on one resource in Kubernetes' own order; wh
 kind's Strategy. Handlers call it with decoded objects, it calls admission, validation and storage. Reads come from the
 watch cache, which it waits for (`fresh`), so every read sees every acknowledged write. Lists stand in `listing.py`,
 deletion in `deletion.py`, the special subresources in `binding.py`, `eviction.py` and `scale.py`.
+
+Objects of custom kinds are in the version asked for throughout: they are converted when they are read, and again when
+they are written (`stored_forms.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -20,9 +23,9 @@ from apiserver.registry.field_management import FieldManagement, differs_in_time
 from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.owner_references import drop_repeated_owners
 from apiserver.registry.preconditions import require_same
+from apiserver.registry.stored_forms import StoredForms
 from apiserver.registry.strategy import UpdateRules
-from apiserver.schema.ordering import Order
-from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Value, Write, encode_body
+from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Write
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
 from kubeloop.apimachinery.field import FieldError, invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
@@ -35,7 +38,9 @@ from kubeloop.apimachinery.times import format_time
 GENERATE_NAME_ATTEMPTS = 8
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
-ApplyChange = Callable[[Object | None], Object]  # the same, None where there is none yet
+# The same, where conversion webhooks may have to be asked; None where there is no object yet.
+LaterChange = Callable[[Object], Awaitable[Object]]
+ApplyChange = Callable[[Object | None], Awaitable[Object]]
 
 
 class View(Protocol):
@@ -57,7 +62,7 @@ class ResourceStore:
         self._machinery = machinery
         self._storage, self._cache = machinery.storage, machinery.cache
         self._resource = kind.resource
-        self._in_order = _order_of(kind, machinery)
+        self._forms = StoredForms.of(kind, machinery)
         versions = KindVersions(kind, machinery.schema, machinery.catalog)
         self.field_management = FieldManagement(versions, machinery.clock)
 
@@ -72,7 +77,7 @@ class ResourceStore:
         sent_version = obj["metadata"].pop("resourceVersion", "")
         if is_tracked:
             drop_repeated_owners(obj, context.warnings)
-            self.field_management.created(obj, context.field_manager)
+            await self.field_management.created(obj, context.field_manager)
         self._drop_system_fields(obj)
         attributes = context.attributes(CREATE, self._resource, obj)
         obj = await self._mutated(attributes, context)
@@ -147,19 +152,19 @@ class ResourceStore:
         return [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
 
     async def _insert(self, obj: Object, context: Context) -> Stored:
-        key, value = self._key(obj), self._value(obj)
+        key, value = self._key(obj), await self._forms.value(obj)
         if context.dry_run:
             await self._cache.fresh()
             if existing := self._cache.get(key):
                 raise self._already_exists(existing)
-            return Stored(key, 0, value.body, value.labels, value.fields)
+            return await self._forms.shown(Stored(key, 0, value.body, value.labels, value.fields))
         try:
             change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
         except KeyExists as error:
             await self._cache.fresh()
             raise self._already_exists(self._cache.get(key), key.name) from error
         assert change.current is not None
-        return change.current
+        return await self._forms.shown(change.current)
 
     def _blame_generation(self, error: AlreadyExists) -> None:
         """Whoever gave a prefix is told to try again, even where the name itself was given, as upstream does."""
@@ -175,7 +180,10 @@ class ResourceStore:
     # -- get ------------------------------------------------------------------------------------------------------
 
     async def get(self, context: Context) -> Stored:
-        """The object named; NotFound where there is none."""
+        """The object named, in the version asked for; NotFound where there is none."""
+        return await self._forms.shown(await self._current(context))
+
+    async def _current(self, context: Context) -> Stored:
         await self._cache.fresh()
         stored = self._cache.get(Key(self.kind.storage, context.namespace, context.name))
         if stored is None:
@@ -200,7 +208,7 @@ class ResourceStore:
             obj["metadata"].pop("resourceVersion", None)
             return await self.create(obj, context), True
         change = partial(self._replacement, obj)
-        return await self._change(context, change, self.strategy.allow_unconditional_update), False
+        return await self._change(context, at_once(change), self.strategy.allow_unconditional_update), False
 
     def _replacement(self, obj: Object, old: Object) -> Object:
         """A PUT body may be applied several times and is edited each time; it must mean the object that is there."""
@@ -219,17 +227,21 @@ class ResourceStore:
         *,
         is_tracked: bool = True,
         is_admitted: bool = False,
-        view: View | None = None,
     ) -> Stored:
         """Apply `change` to the newest version; where another writer was faster, to that one's result again.
 
         `rules` replaces those of the endpoint where the server itself is the writer (a binding, an eviction).
         `is_tracked` says that the writer comes to own what changed; otherwise `change` settles that itself.
-        `is_admitted`: admission let through what this is a part of. `view` is what it sees of the object otherwise.
+        `is_admitted`: admission let through what this is a part of.
         """
-        return await self._change(
-            context, change, True, rules, is_tracked=is_tracked, is_admitted=is_admitted, view=view
-        )
+        return await self._change(context, at_once(change), True, rules, is_tracked=is_tracked, is_admitted=is_admitted)
+
+    async def rewrite(self, change: LaterChange, context: Context, view: View | None = None) -> Stored:
+        """The same by a change that settles who owns what and may have to wait for it.
+
+        `view` is what admission sees of the object, where that is not the object itself.
+        """
+        return await self._change(context, change, True, is_tracked=False, view=view)
 
     async def apply(self, change: ApplyChange, context: Context) -> tuple[Stored, bool]:
         """Apply a configuration; says whether that created the object. `change` settles who owns what."""
@@ -237,8 +249,8 @@ class ResourceStore:
         while True:
             await self._cache.fresh()
             if self._cache.get(key) is not None or context.subresource:
-                return await self.patch(change, context, is_tracked=False), False
-            obj = change(None)
+                return await self.rewrite(change, context), False
+            obj = await change(None)
             if uid := obj["metadata"].get("uid"):
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 raise self._conflict(context.name, why)
@@ -260,7 +272,7 @@ class ResourceStore:
     async def _change(
         self,
         context: Context,
-        change: Change,
+        change: LaterChange,
         may_be_unconditional: bool,
         rules: UpdateRules | None = None,
         *,
@@ -271,12 +283,12 @@ class ResourceStore:
         """Read, change, check, compare-and-swap; on a lost race again, where a version the caller named is refused."""
         rules = rules or self.strategy.update_rules(context.subresource)
         while True:
-            current = await self.get(context)
-            old = current.object()
-            new = change(old)
+            current = await self._current(context)
+            old = (await self._forms.shown(current)).object()
+            new = await change(old)
             self._check_version(new, old, may_be_unconditional)
             if is_tracked:
-                self.field_management.updated(new, old, context.field_manager, context.subresource)
+                await self.field_management.updated(new, old, context.field_manager, context.subresource)
             if view is None:
                 attributes = context.attributes(UPDATE, self._resource, new, old)
             else:
@@ -355,20 +367,22 @@ class ResourceStore:
         return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors)
 
     async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
-        is_gone = self.strategy.is_gone_after(new, old)  # its last finalizer went: the answer keeps the old version
-        if not is_gone and (new == old or differs_in_times(new, old)):
-            return current
-        value = self._value(new)
-        shown = Stored(current.key, current.revision, value.body, value.labels, value.fields)
-        if is_gone:
+        """Store `new` in the place of `current`, which shows as `old`, unless that changes nothing."""
+        if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
             if not context.dry_run:
                 await self._storage.write(Write(current.key, current.revision, None))
-            return shown
+            return self._forms.answer(current, new)
+        is_same = new == old or differs_in_times(new, old)
+        value = await self._forms.changed(current, old if is_same else new, is_same=is_same)
+        if value is None:
+            return await self._forms.shown(current)
         if context.dry_run:
-            return shown
+            return await self._forms.shown(
+                Stored(current.key, current.revision, value.body, value.labels, value.fields)
+            )
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
         assert change.current is not None
-        return change.current
+        return await self._forms.shown(change.current)
 
     def _require_create(self, context: Context) -> None:
         """Whoever may update or patch may not for that reason create: a PUT or apply that does needs the verb too."""
@@ -395,9 +409,14 @@ class ResourceStore:
         metadata = obj["metadata"]
         return Key(self.kind.storage, metadata.get("namespace", ""), metadata["name"])
 
-    def _value(self, obj: Object) -> Value:
-        labels = obj["metadata"].get("labels") or {}
-        return Value(encode_body(self._in_order(obj)), labels, self.strategy.selectable_fields(obj))
+
+def at_once(change: Change) -> LaterChange:
+    """A change that nobody has to wait for."""
+
+    async def changed(old: Object) -> Object:
+        return change(old)
+
+    return changed
 
 
 def _refuse_resource_version(sent: str) -> None:
@@ -408,11 +427,3 @@ def _refuse_resource_version(sent: str) -> None:
         return
     if version:
         raise ApiError("resourceVersion should not be set on objects to be created", code=500)
-
-
-def _order_of(kind: Kind, machinery: Machinery) -> Order:
-    """What puts a kind's objects into Go's order before they are stored; custom resources stay as they were sent."""
-    if kind.is_custom or not kind.is_stored:
-        return lambda obj: obj
-    stored = machinery.catalog.stored_version(kind).resource
-    return machinery.schema.order(stored.group, stored.version, stored.kind)

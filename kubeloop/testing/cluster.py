@@ -15,7 +15,7 @@ import inspect
 import random
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -33,6 +33,9 @@ from kubeloop.client.transport import Request, Response
 from kubeloop.runtime.manager import Manager, ManagerOptions
 from kubeloop.testing.transport import InProcessTransport
 from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
+
+if TYPE_CHECKING:
+    from apiserver.webhooks.connections import Transports
 
 Found = TypeVar("Found")
 
@@ -80,11 +83,19 @@ def a_loop(add_to: Callable[[Manager], None]) -> Process:
 class Cluster:
     """Made by `run_cluster`. Conditions are awaited with `eventually`, never slept for."""
 
-    def __init__(self, seed: int, processes: Mapping[str, Process], storage: Storage, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        seed: int,
+        processes: Mapping[str, Process],
+        storage: Storage,
+        tasks: asyncio.TaskGroup,
+        webhook_transports: Transports | None = None,
+    ) -> None:
         self.clock = LoopClock()
         self.writes: list[Write] = []
         self.storage = storage
         self._seed, self._processes, self._tasks = seed, dict(processes), tasks
+        self._webhook_transports = webhook_transports
         self._starts = 0
         self._is_server_up = False
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -96,7 +107,8 @@ class Cluster:
     async def start_server(self) -> None:
         """A new API server over the cluster's storage; clients connect to it from now on."""
         self._starts += 1
-        self.server = ApiServer(self.storage, self.clock, random.Random(f"{self._seed} server {self._starts}"))
+        rng = random.Random(f"{self._seed} server {self._starts}")
+        self.server = ApiServer(self.storage, self.clock, rng, webhook_transports=self._webhook_transports)
         is_up = asyncio.Event()
         self._server_task = self._tasks.create_task(self._serve(is_up), name="apiserver")
         await is_up.wait()
@@ -218,15 +230,17 @@ def run_cluster(
     seed: int = 0,
     storage: Storage | None = None,
     limit_seconds: float = DAY_SECONDS,
+    webhook_transports: Transports | None = None,
 ) -> Found:
     """Start a cluster on virtual time, run `check` in it, stop it; what `check` raises comes out as it is.
 
+    `webhook_transports` makes the httpx transport that webhooks are called through: without one, sockets in real time.
     A process that breaks ends the run with an ExceptionGroup that holds its error.
     """
 
     async def main() -> Found:
         async with asyncio.TaskGroup() as tasks:
-            cluster = Cluster(seed, processes or {}, storage or MemoryStorage(), tasks)
+            cluster = Cluster(seed, processes or {}, storage or MemoryStorage(), tasks, webhook_transports)
             try:
                 await cluster.start_server()
                 await cluster.add_service_account("default")

@@ -126,7 +126,7 @@ class _Round:
 
     async def _read(self, changed: ReadOnlyObject, invocation: Invocation[CompiledPolicy]) -> Object:
         try:
-            return await self._forms.read(changed, invocation.matched)
+            return await self._forms.read(changed, invocation.matched, self._attributes.resource)
         except DecodeError as error:
             raise InternalError.because(str(error)) from error
 

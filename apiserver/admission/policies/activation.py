@@ -177,11 +177,18 @@ class Activations:
             matched,
             kind,
             forms.taken_by(attributes.resource, attributes.subresource),
-            await _shown(attributes.object, kind, matched, forms),
-            await _shown(attributes.old_object, kind, matched, forms),
+            await self._shown(attributes.object, kind, matched),
+            await self._shown(attributes.old_object, kind, matched),
             self._authority,
             self._namespace(),
         )
+
+    async def _shown(self, obj: ReadOnlyObject | None, form: Resource, matched: Resource) -> ReadOnlyObject | None:
+        if obj is None:
+            return None
+        if form.kind != matched.kind:  # a Scale or a Binding has one version only
+            return {"kind": form.kind, "apiVersion": form.api_version, **obj}
+        return await self._forms.shown(obj, matched, self._attributes.resource)
 
     def _namespace(self) -> ReadOnlyObject | None:
         """There is none for cluster-scoped objects, nor for a Namespace itself."""
@@ -190,14 +197,6 @@ class Activations:
             return None
         namespace = self._reader.get("namespaces", "", attributes.namespace)
         return _seen_namespace(namespace) if namespace is not None else None
-
-
-async def _shown(obj: ReadOnlyObject | None, form: Resource, matched: Resource, forms: Forms) -> ReadOnlyObject | None:
-    if obj is None:
-        return None
-    if form.kind != matched.kind:  # a Scale or a Binding has one version only
-        return {"kind": form.kind, "apiVersion": form.api_version, **obj}
-    return await forms.shown(obj, matched)
 
 
 def _seen_namespace(namespace: ReadOnlyObject) -> ReadOnlyObject:

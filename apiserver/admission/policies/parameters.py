@@ -54,7 +54,10 @@ async def parameters(
             raise ConfigurationError(_CLUSTER_SCOPED)
     elif reference.get("namespace"):
         raise ConfigurationError(_NEEDLESS_NAMESPACE)
-    found = [await forms.shown(obj, resource) for obj in _referred(forms.storage(resource), reference, within, reader)]
+    found = [
+        await forms.shown(obj, resource, resource)
+        for obj in _referred(forms.storage(resource), reference, within, reader)
+    ]
     if not found and reference.get("parameterNotFoundAction") == "Deny":
         raise ConfigurationError(_NOT_FOUND)
     return found

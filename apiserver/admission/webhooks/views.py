@@ -36,7 +36,7 @@ class Views:
         return shown
 
     async def _in_version(self, obj: ReadOnlyObject | None, kind: Resource) -> Object | None:
-        return None if obj is None else await self._forms.shown(obj, kind)
+        return None if obj is None else await self._forms.shown(obj, kind, self._attributes.resource)
 
     async def replace(self, value: Any, kind: Resource) -> bool:
         """Take `value`, an object in the version of `kind`, for the new object; says whether it is another.
@@ -45,7 +45,7 @@ class Views:
         """
         before = (await self.shown(kind)).object
         old = self._shown[kind].old_object
-        self._attributes.object = await self._forms.read(value, kind, strict=False)
+        self._attributes.object = await self._forms.read(value, kind, self._attributes.resource, strict=False)
         after = await self._in_version(self._attributes.object, kind)
         self._shown = {kind: Shown(after, old)}
         return bool(before != after)

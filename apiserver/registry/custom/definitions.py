@@ -16,7 +16,8 @@ from apiserver.auth.authentication import MASTERS, User
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context
 from apiserver.registry.custom import names
-from apiserver.registry.custom.kinds import in_discovery_order, kinds_of, storage_of
+from apiserver.registry.custom.kinds import DefinedKinds, in_discovery_order, kinds_of, storage_of
+from apiserver.registry.custom.versioning import Converter
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.registry import Registry
 from apiserver.registry.strategy import ServerRules
@@ -39,10 +40,13 @@ _RETRY_SECONDS = 1.0
 class CustomResources:
     """Serves what the definitions define. `start` before the first request, then `run` for as long as the server."""
 
-    def __init__(self, registry: Registry, metadata: Codec) -> None:
-        self._registry, self._metadata = registry, metadata
+    def __init__(
+        self, registry: Registry, metadata: Codec, converter_of: Callable[[ReadOnlyObject], Converter]
+    ) -> None:
+        """`converter_of` makes what asks a definition's conversion webhook."""
+        self._registry, self._metadata, self._converter_of = registry, metadata, converter_of
         self._machinery = registry.machinery
-        self._served: dict[str, tuple[object, list[Kind]]] = {}  # definition -> (what they were made from, its kinds)
+        self._served: dict[str, tuple[object, DefinedKinds]] = {}  # definition -> (what they were made from, its kinds)
         self._terminating: set[str] = set()  # definitions whose objects are on their way out
         self._settled: dict[str, list[str]] = {}  # group -> the versions of its definitions that were looked at
         self._emptying: dict[str, asyncio.Task[None]] = {}  # definition -> the deletion of its objects
@@ -107,7 +111,7 @@ class CustomResources:
 
     def _serve(self, definitions: Sequence[ReadOnlyObject]) -> None:
         """Bring the catalog in line with the definitions; watches of kinds that changed or went end."""
-        served: dict[str, tuple[object, list[Kind]]] = {}
+        served: dict[str, tuple[object, DefinedKinds]] = {}
         self._terminating = {d["metadata"]["name"] for d in definitions if names.is_condition(d, names.TERMINATING)}
         for definition in definitions:
             if names.is_condition(definition, names.NAMES_ACCEPTED) or names.is_condition(
@@ -121,15 +125,15 @@ class CustomResources:
         if not changed:
             return
         before, self._served = self._served, served
-        kinds = (kind for _, made in served.values() for kind in made)
+        kinds = (kind for _, made in served.values() for kind in made.served)
         self._registry.catalog.replace_custom(in_discovery_order(kinds))
         for name in changed:
-            for kind in before.get(name, (None, []))[1][:1]:
-                self._machinery.cache.broadcast.end(kind.storage)
+            if name in before:
+                self._machinery.cache.broadcast.end(before[name][1].stored.storage)
 
-    def _kinds_of(self, definition: ReadOnlyObject) -> list[Kind]:
+    def _kinds_of(self, definition: ReadOnlyObject) -> DefinedKinds:
         name = definition["metadata"]["name"]
-        return kinds_of(definition, self._metadata, lambda: name in self._terminating)
+        return kinds_of(definition, self._metadata, lambda: name in self._terminating, self._converter_of)
 
     # -- deletion -------------------------------------------------------------------------------------------------
 
@@ -176,12 +180,13 @@ class CustomResources:
                     await watcher.next_batch()
 
     async def _delete(self, definition: str, key: Key) -> None:
-        kinds = self._served.get(definition, (None, []))[1]
-        if not kinds:
+        """In the version it is stored in, so that no webhook need be asked for most."""
+        if definition not in self._served:
             return
+        stored = self._served[definition][1].stored
         try:
             context = Context(_SYSTEM, key.namespace, key.name)
-            await self._registry.deleter(kinds[0]).delete(context, DeleteOptions())
+            await self._registry.deleter(stored).delete(context, DeleteOptions())
         except NotFound:
             return  # somebody else was faster
 

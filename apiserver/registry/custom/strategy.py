@@ -1,7 +1,7 @@
 """How custom resources behave: the strategy of one version of a custom kind.
 
-Facts: apiextensions-apiserver/pkg/registry/customresource (v1.36). The store hands over objects as they are stored,
-without kind and apiVersion; a schema speaks of whole objects in its own version, so they are shown to it that way.
+Facts: apiextensions-apiserver/pkg/registry/customresource (v1.36). The store hands over objects in this version,
+without kind and apiVersion; a schema speaks of whole objects, so they are shown to it that way.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from apiserver.registry.custom.versioning import STORED_IN
 from apiserver.registry.scale_fields import PathScale, value_at
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
@@ -34,8 +35,6 @@ from kubeloop.apimachinery.resource import Resource
 if TYPE_CHECKING:
     from apiserver.registry.custom.rules import RuleTree
 
-View = Callable[[Object], Object]
-
 # Errors that make it pointless to evaluate rules.
 _BLOCKING = frozenset({NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID})
 _NOT_CHECKED = (
@@ -56,14 +55,13 @@ class CustomStrategy(Strategy):
         self,
         resource: Resource,
         type_: CustomType,
-        view: View,
         *,
         has_status: bool,
         scale: PathScale | None,
         selectable: Mapping[str, tuple[str, ...]],
         is_terminating: Callable[[], bool],
     ) -> None:
-        self._resource, self._type, self._view = resource, type_, view
+        self._resource, self._type = resource, type_
         self._has_status, self._scale, self._selectable = has_status, scale, selectable
         self._is_terminating = is_terminating
         # What the last validation forgave because it was wrong before; the store asks for warnings right after it.
@@ -82,7 +80,6 @@ class CustomStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        old = self._view(old)
         if self._has_status:
             _carry_over(new, old, "status")
         generation = old["metadata"].get("generation", 0)
@@ -92,7 +89,7 @@ class CustomStrategy(Strategy):
             new["metadata"]["generation"] = generation
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        kept = deep_copy(self._view(old))
+        kept = deep_copy(old)
         _carry_over(kept, new, "status")
         _carry_over(kept["metadata"], new["metadata"], "managedFields")
         kept["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
@@ -105,12 +102,12 @@ class CustomStrategy(Strategy):
         return errors + self._rule_errors(whole, None, errors)
 
     def validate_update(self, new: Object, old: Object) -> Sequence[FieldError]:
-        whole, whole_old = self._whole(new), self._whole(self._view(old))
+        whole, whole_old = self._whole(new), self._whole(old)
         errors = [*self._type.errors(whole, whole_old), *self._scale_spec_errors(new), *self._scale_status_errors(new)]
         return errors + self._rule_errors(whole, whole_old, errors)
 
     def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
-        whole, whole_old = self._whole(new), self._whole(self._view(old))
+        whole, whole_old = self._whole(new), self._whole(old)
         errors = [*self._type.status_errors(whole, whole_old), *self._scale_status_errors(new)]
         return errors + self._rule_errors(whole, whole_old, errors)
 
@@ -124,7 +121,9 @@ class CustomStrategy(Strategy):
         return [*told, *(text for name in sorted(added) for text in _finalizer_warnings(name))]
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
-        return {name: _text(value_at(obj, path)) for name, path in self._selectable.items()}
+        """And the version, by which an object is read should the definition come to have others."""
+        selectable = {name: _text(value_at(obj, path)) for name, path in self._selectable.items()}
+        return {STORED_IN: self._resource.api_version, **selectable}
 
     @property
     def selectable_field_names(self) -> frozenset[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from apiserver.registry.catalog import Catalog
-from apiserver.registry.field_management import FieldManagement, differs_in_times
+from apiserver.registry.field_management import Applied, FieldManagement, differs_in_times
 from apiserver.registry.field_versions import KindVersions
 from apiserver.resources.catalog import KINDS
 from apiserver.schema.definitions import Schema
@@ -37,10 +38,26 @@ class SteppingClock:
         raise NotImplementedError
 
 
-def management(group: str, plural: str, version: str = "v1") -> FieldManagement:
+class Fields:
+    """Field management, waited for."""
+
+    def __init__(self, management: FieldManagement) -> None:
+        self._management = management
+
+    def created(self, obj: Object, manager: str) -> None:
+        asyncio.run(self._management.created(obj, manager))
+
+    def updated(self, new: Object, old: Object, manager: str, subresource: str) -> None:
+        asyncio.run(self._management.updated(new, old, manager, subresource))
+
+    def applied(self, config: Object, old: Object | None, manager: str, subresource: str, *, force: bool) -> Applied:
+        return asyncio.run(self._management.applied(config, old, manager, subresource, force=force))
+
+
+def management(group: str, plural: str, version: str = "v1") -> Fields:
     kind = CATALOG.get(group, version, plural)
     assert kind is not None
-    return FieldManagement(KindVersions(kind, SCHEMA, CATALOG), SteppingClock())
+    return Fields(FieldManagement(KindVersions(kind, SCHEMA, CATALOG), SteppingClock()))
 
 
 def config_map(**data: str) -> Object:
@@ -55,7 +72,7 @@ def fields_by_manager(entries: Any) -> dict[str, Object]:
     return {entry["manager"]: entry["fieldsV1"] for entry in entries}
 
 
-def stored(fields: FieldManagement, document: Object | None, entries: Any, old: Object | None = None) -> Object:
+def stored(fields: Fields, document: Object | None, entries: Any, old: Object | None = None) -> Object:
     """What a store would make of an applied document."""
     obj = deep_copy(document or old)
     obj = {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
@@ -63,7 +80,7 @@ def stored(fields: FieldManagement, document: Object | None, entries: Any, old: 
     return obj
 
 
-def applied(fields: FieldManagement, config: Object, old: Object | None, manager: str, force: bool = False) -> Object:
+def applied(fields: Fields, config: Object, old: Object | None, manager: str, force: bool = False) -> Object:
     document, entries = fields.applied(config, old, manager, "", force=force)
     return stored(fields, document, entries, old)
 

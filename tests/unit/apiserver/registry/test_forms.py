@@ -33,8 +33,8 @@ STORED: Object = {
 
 def test_an_object_is_shown_in_a_version_and_read_back() -> None:
     """autoscaling/v1 shows a v2 object in its own way; what is read of that is the v2 object again."""
-    shown = asyncio.run(FORMS.shown(STORED, AUTOSCALERS_V1))
-    read = asyncio.run(FORMS.read(shown, AUTOSCALERS_V1))
+    shown = asyncio.run(FORMS.shown(STORED, AUTOSCALERS_V1, AUTOSCALERS_V1))
+    read = asyncio.run(FORMS.read(shown, AUTOSCALERS_V1, AUTOSCALERS_V1))
 
     assert ("autoscaling/v1", 70) == (shown["apiVersion"], shown["spec"]["targetCPUUtilizationPercentage"])
     assert STORED["spec"]["metrics"] == read["spec"]["metrics"]
@@ -46,7 +46,7 @@ def test_what_a_kind_does_not_know_is_refused() -> None:
     pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {}, "spec": {"containers": [], "nope": 1}}
 
     with pytest.raises(DecodeError, match=r"strict decoding error: unknown field .spec\.nope."):
-        asyncio.run(FORMS.read(pod, PODS))
+        asyncio.run(FORMS.read(pod, PODS, PODS))
 
 
 def test_equivalent_resources_show_the_same_objects() -> None:

@@ -1,0 +1,77 @@
+"""Between the objects a store works on, in the version asked for, and those that are kept, in storage's.
+
+Built-in kinds are worked on as they are stored, so for them this is the order of fields and no more. Custom kinds have
+several versions, whose objects are converted on both ways: see `custom/versioning.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apiserver.registry.catalog import Kind
+from apiserver.registry.context import Machinery
+from apiserver.schema.ordering import Order
+from apiserver.storage.interface import Stored, Value, encode_body
+from kubeloop.apimachinery.meta import Object
+
+
+@dataclass(frozen=True, slots=True)
+class StoredForms:
+    """Of the objects of one kind. What fails here fails with the ApiError of a conversion webhook."""
+
+    kind: Kind
+    in_order: Order  # what puts the fields of a new object into Go's order
+
+    @classmethod
+    def of(cls, kind: Kind, machinery: Machinery) -> StoredForms:
+        return cls(kind, _order_of(kind, machinery))
+
+    @classmethod
+    def of_ordered(cls, kind: Kind) -> StoredForms:
+        """Where all objects come from storage, in order."""
+        return cls(kind, _as_it_is)
+
+    async def shown(self, stored: Stored) -> Stored:
+        """A stored object in the version asked for."""
+        if self.kind.versioning is None:
+            return stored
+        return (await self.kind.versioning.shown((stored,)))[0]
+
+    async def value(self, obj: Object) -> Value:
+        """An object as it is to be stored."""
+        if self.kind.versioning is not None:
+            return await self.kind.versioning.value(obj)
+        return self._value(obj)
+
+    async def changed(self, current: Stored, obj: Object, *, is_same: bool) -> Value | None:
+        """What to store in the place of `current`; None where that would change nothing.
+
+        `is_same`: `obj` is what `current` shows. It is written even so where it is stored in an old version: that is
+        how objects are brought into the new one.
+        """
+        versioning = self.kind.versioning
+        if versioning is None:
+            return None if is_same else self._value(obj)
+        value = await versioning.value(obj)
+        return None if versioning.holds(current, value) else value
+
+    def answer(self, current: Stored, obj: Object) -> Stored:
+        """An object that was not stored, at the revision of the one it was made from."""
+        value = self._value(obj)
+        return Stored(current.key, current.revision, value.body, value.labels, value.fields)
+
+    def _value(self, obj: Object) -> Value:
+        labels = obj["metadata"].get("labels") or {}
+        return Value(encode_body(self.in_order(obj)), labels, self.kind.strategy.selectable_fields(obj))
+
+
+def _order_of(kind: Kind, machinery: Machinery) -> Order:
+    """What puts a kind's objects into Go's order before they are stored; custom resources stay as they were sent."""
+    if kind.is_custom or not kind.is_stored:
+        return _as_it_is
+    stored = machinery.catalog.stored_version(kind).resource
+    return machinery.schema.order(stored.group, stored.version, stored.kind)
+
+
+def _as_it_is(obj: Object) -> Object:
+    return obj
