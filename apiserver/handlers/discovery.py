@@ -88,7 +88,9 @@ def _resource(catalog: Catalog, kind: Kind) -> dict[str, Any]:
     if kind.categories:
         entry["categories"] = list(kind.categories)
     if kind.is_stored and "watch" in kind.verbs:  # ComponentStatuses are made up
-        entry["storageVersionHash"] = _storage_version_hash(catalog.stored_version(kind))
+        stored = catalog.served_stored_version(kind)
+        if stored is not None:
+            entry["storageVersionHash"] = _storage_version_hash(stored)
     return entry
 
 

@@ -51,6 +51,10 @@ class Versioning(Protocol):
     """
 
     @property
+    def stored_in(self) -> str:
+        """The apiVersion that is stored, served or not."""
+
+    @property
     def may_change_labels(self) -> bool:
         """Whether what a label selector chooses shows only in this version."""
 
@@ -167,8 +171,15 @@ class Catalog:
         """The first served version of a kind."""
         return next((k for k in self._kinds.values() if k.group == group and k.resource.kind == kind), None)
 
+    def served_stored_version(self, kind: Kind) -> Kind | None:
+        """The version that objects of `kind` are stored in; None where that of a custom kind is not served."""
+        if kind.versioning is not None:
+            group, _, version = kind.versioning.stored_in.rpartition("/")
+            return self.get(group, version, kind.plural)
+        return self.stored_version(kind)
+
     def stored_version(self, kind: Kind) -> Kind:
-        """The version that objects of `kind` are stored in: itself, unless it converts."""
+        """The version that objects of a built-in kind are stored in: itself, unless it converts."""
         return next((k for k in self._kinds.values() if k.storage == kind.storage and k.conversion is None), kind)
 
     def __iter__(self) -> Iterator[Kind]:

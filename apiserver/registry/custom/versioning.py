@@ -86,6 +86,10 @@ class CustomVersioning:
         self._shown = ShownObjects(self._made)
 
     @property
+    def stored_in(self) -> str:
+        return self._defined.stored
+
+    @property
     def may_change_labels(self) -> bool:
         return self._defined.converter is not None
 
