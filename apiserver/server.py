@@ -146,7 +146,7 @@ class ApiServer:
         )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits)
-        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION)
+        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION, clock.now)
         application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
         issuer_discovery.add_routes(application, tokens, keys_uri)
         self._audit_log = AuditLog(audit, clock) if audit is not None and audit.path else None

@@ -100,8 +100,8 @@ def _verbs(kind: Kind) -> list[str]:
 
 def _storage_version_hash(kind: Kind) -> str:
     """By which clients see that objects are stored in another version than before."""
-    resource = kind.resource
-    digest = hashlib.sha256(f"{resource.group}/{resource.version}/{resource.kind}".encode()).digest()
+    version = kind.hashed_version or kind.resource.version
+    digest = hashlib.sha256(f"{kind.group}/{version}/{kind.resource.kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()
 
 

@@ -6,6 +6,7 @@ that names JSON as well. Tables and PartialObjectMetadata are asked for with par
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -81,6 +82,16 @@ def negotiate_plain(accept: str, is_route: bool = False) -> Form:
     if is_route and clauses:
         _check_route(clauses, "")
     return _first_form(clauses, may_transform=False) if clauses else Form()
+
+
+def first_accepted(accept: str, media_types: Sequence[str]) -> str:
+    """The one of `media_types` that a client accepts best, "" where there is none; any for a client that says none."""
+    for clause in _parse(accept or "*/*"):
+        for media_type in media_types:
+            kind = media_type.partition("/")[0]
+            if clause.media_type in (media_type, f"{kind}/*", "*/*"):
+                return media_type
+    return ""
 
 
 def _check_route(clauses: list[_Clause], more: str) -> None:

@@ -1,17 +1,34 @@
-"""OpenAPI of what the catalog serves; documents are made on first use and kept as bytes."""
+"""OpenAPI of what the catalog serves; documents are made on first use and kept as bytes.
+
+Clients keep what they have by its ETag, and for ever what they asked for by its hash, as the index names it. Facts:
+kube-openapi/pkg/handler and handler3 (v1.36).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+
+from fastapi import Request
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+
+from apiserver.handlers.negotiation import JSON, first_accepted
 from apiserver.registry.catalog import Catalog, Kind
+from apiserver.schema import openapi_protobuf
 from apiserver.schema.definitions import Schema
 from apiserver.schema.openapi import OpenApi
 from apiserver.schema.openapi_paths import ServedKind, ServedSubresource
 
+_VARY = {"vary": "Accept"}
+_ONE_YEAR = timedelta(days=365)
+
 
 class OpenApiDocuments:
-    """The documents of a catalog, made anew when its kinds change."""
+    """The documents of a catalog, made anew when its kinds change, and the answers that carry them."""
 
-    def __init__(self, schema: Schema, catalog: Catalog, git_version: str) -> None:
+    def __init__(self, schema: Schema, catalog: Catalog, git_version: str, now: Callable[[], datetime]) -> None:
+        self._now = now
         self._schema, self._catalog, self._git_version = schema, catalog, git_version
         self._kinds: tuple[Kind, ...] = ()
         self._documents = OpenApi(schema, (), git_version)
@@ -22,6 +39,49 @@ class OpenApiDocuments:
             self._kinds = kinds
             self._documents = OpenApi(self._schema, [_served(kind) for kind in kinds], self._git_version)
         return self._documents
+
+    def index(self, request: Request) -> Response:
+        """/openapi/v3: the documents and where they are."""
+        documents = self.current()
+        return _kept(request, documents.index(), JSON, {"etag": f'"{documents.etag("")}"'})
+
+    def v3(self, request: Request, path: str) -> Response:
+        """/openapi/v3/PATH. What is asked for by a hash that is no longer its own has moved."""
+        documents = self.current()
+        etag = documents.etag(path)
+        if not etag:
+            return PlainTextResponse("404 page not found\n", 404)
+        if not first_accepted(request.headers.get("accept", ""), (JSON,)):
+            return Response(status_code=406, headers=_VARY)
+        headers = {**_VARY, "etag": f'"{etag}"'}
+        if asked := request.query_params.get("hash"):
+            if asked != etag:
+                return RedirectResponse(documents.url(path), 301, headers=headers)
+            expires = format_datetime(self._now() + _ONE_YEAR, usegmt=True)
+            headers |= {"cache-control": "public, immutable", "expires": expires}
+        document = documents.v3(path)
+        assert document is not None  # it has an ETag
+        return _kept(request, document, JSON, headers)
+
+    def v2(self, request: Request) -> Response:
+        """/openapi/v2, as JSON or as the protobuf kubectl reads."""
+        documents = self.current()
+        known = (JSON, openapi_protobuf.MEDIA_TYPE, openapi_protobuf.RETURNED_TYPE)
+        accepted = first_accepted(request.headers.get("accept", ""), known)
+        headers = {**_VARY, "etag": f'"{documents.etag("v2")}"'}
+        if not accepted:
+            return Response(status_code=406, headers=_VARY)
+        if accepted == JSON:
+            return _kept(request, documents.v2(), JSON, headers)
+        return _kept(request, documents.v2_protobuf(), openapi_protobuf.RETURNED_TYPE, headers)
+
+
+def _kept(request: Request, document: bytes, media_type: str, headers: Mapping[str, str]) -> Response:
+    """The document, or 304 for a client that has it."""
+    known = [text.strip().removeprefix("W/") for text in request.headers.get("if-none-match", "").split(",")]
+    if headers["etag"] in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return Response(document, media_type=media_type, headers=headers)
 
 
 def _served(kind: Kind) -> ServedKind:

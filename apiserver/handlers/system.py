@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 from fastapi import FastAPI, Request
-from fastapi.responses import PlainTextResponse
 from fastapi.responses import Response as HttpResponse
 
 from apiserver.auth.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH
@@ -16,7 +15,6 @@ from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.request import parse_query
 from apiserver.handlers.response import NOT_FOUND_TEXT, Response
 from apiserver.registry.catalog import Catalog
-from apiserver.schema import openapi_protobuf
 from kubeloop.apimachinery.exposition import text
 
 GIT_VERSION = "v1.36.0"
@@ -77,24 +75,16 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
         return _indented(version())
 
     @app.get("/openapi/v3")
-    async def openapi_v3_index() -> HttpResponse:
-        return HttpResponse(openapi.current().index(), media_type="application/json")
+    async def openapi_v3_index(request: Request) -> HttpResponse:
+        return openapi.index(request)
 
     @app.get("/openapi/v3/{path:path}")
-    async def openapi_v3(path: str) -> HttpResponse:
-        document = openapi.current().v3(path)
-        if document is None:
-            return PlainTextResponse("404 page not found\n", 404)
-        headers = {"etag": f'"{openapi.current().etag(path)}"'}
-        return HttpResponse(document, media_type="application/json", headers=headers)
+    async def openapi_v3(request: Request, path: str) -> HttpResponse:
+        return openapi.v3(request, path)
 
     @app.get("/openapi/v2")
     async def openapi_v2(request: Request) -> HttpResponse:
-        documents = openapi.current()
-        headers = {"etag": f'"{documents.etag("v2")}"'}
-        if openapi_protobuf.MEDIA_TYPE in request.headers.get("accept", ""):
-            return HttpResponse(documents.v2_protobuf(), media_type="application/octet-stream", headers=headers)
-        return HttpResponse(documents.v2(), media_type="application/json", headers=headers)
+        return openapi.v2(request)
 
     @app.api_route("/", methods=ANY_METHOD, include_in_schema=False)
     @app.api_route("/index.html", methods=ANY_METHOD, include_in_schema=False)

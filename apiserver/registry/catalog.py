@@ -103,6 +103,7 @@ class Kind:
     scale: ScaleFields = WORKLOAD
     list_kind: str = ""  # of custom kinds, whose lists may be named otherwise than by the kind and "List"
     deprecation: str = ""  # the warning every request for it is answered with
+    hashed_version: str = ""  # the version the real server stores it in, where that is an older one
     head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
 
     def __post_init__(self) -> None:

@@ -44,13 +44,14 @@ def _kind(
     *subresources: Subresource,
     short: str = "",
     cluster: bool = False,
-    every: bool = False,
+    category: str = "",
     verbs: tuple[str, ...] = READ_WRITE,
     singular: str = "",
     stored_as: str = "",
     deprecation: str = "",
+    hashed_version: str = "",
 ) -> Kind:
-    """One row. `every`: in category "all"; `stored_as`: the storage resource of the stored version, if another."""
+    """One row. `stored_as`: the storage resource of the stored version, if another."""
     group, _, version = group_version.rpartition("/")
     resource = Resource(group, version, plural, kind, namespaced=not cluster)
     conversion: Conversion | None = CONVERSIONS.get((group, version, kind))
@@ -59,19 +60,21 @@ def _kind(
         singular=singular or kind.lower(),
         strategy=STRATEGIES.get((group, kind)) or Strategy(),
         short_names=tuple(short.split()),
-        categories=("all",) if every else (),
+        categories=(category,) if category else (),
         verbs=verbs,
         subresources=subresources,
         columns=COLUMNS.get((group, kind), ()),
         storage=(stored_as or str(resource)) if "list" in verbs else "",
         conversion=conversion,
         deprecation=deprecation,
+        hashed_version=hashed_version,
     )
 
 
 _APPS, _BATCH, _NETWORKING = "apps/v1", "batch/v1", "networking.k8s.io/v1"
 _AUTHORIZATION, _AUTHENTICATION = "authorization.k8s.io/v1", "authentication.k8s.io/v1"
 _RBAC, _STORAGE, _ADMISSION = "rbac.authorization.k8s.io/v1", "storage.k8s.io/v1", "admissionregistration.k8s.io/v1"
+_EXTENSIONS = "api-extensions"  # the category
 _FLOW, _DYNAMIC = "flowcontrol.apiserver.k8s.io/v1", "resource.k8s.io/v1"
 
 KINDS: tuple[Kind, ...] = (
@@ -116,7 +119,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind("v1", "persistentvolumeclaims", "PersistentVolumeClaim", _status("PersistentVolumeClaim"), short="pvc"),
     _kind("v1", "persistentvolumes", "PersistentVolume", _status("PersistentVolume"), short="pv", cluster=True),
-    _kind("v1", "pods", "Pod", *_POD_SUBRESOURCES, short="po", every=True),
+    _kind("v1", "pods", "Pod", *_POD_SUBRESOURCES, short="po", category="all"),
     _kind("v1", "podtemplates", "PodTemplate"),
     _kind(
         "v1",
@@ -125,7 +128,7 @@ KINDS: tuple[Kind, ...] = (
         _SCALE,
         _status("ReplicationController"),
         short="rc",
-        every=True,
+        category="all",
     ),
     _kind("v1", "resourcequotas", "ResourceQuota", _status("ResourceQuota"), short="quota"),
     _kind("v1", "secrets", "Secret"),
@@ -143,14 +146,21 @@ KINDS: tuple[Kind, ...] = (
         Subresource("proxy", "ServiceProxyOptions", _PROXY),
         _status("Service"),
         short="svc",
-        every=True,
+        category="all",
     ),
-    _kind("apiregistration.k8s.io/v1", "apiservices", "APIService", _status("APIService"), cluster=True),
+    _kind(
+        "apiregistration.k8s.io/v1",
+        "apiservices",
+        "APIService",
+        _status("APIService"),
+        cluster=True,
+        category=_EXTENSIONS,
+    ),
     _kind(_APPS, "controllerrevisions", "ControllerRevision"),
-    _kind(_APPS, "daemonsets", "DaemonSet", _status("DaemonSet"), short="ds", every=True),
-    _kind(_APPS, "deployments", "Deployment", _SCALE, _status("Deployment"), short="deploy", every=True),
-    _kind(_APPS, "replicasets", "ReplicaSet", _SCALE, _status("ReplicaSet"), short="rs", every=True),
-    _kind(_APPS, "statefulsets", "StatefulSet", _SCALE, _status("StatefulSet"), short="sts", every=True),
+    _kind(_APPS, "daemonsets", "DaemonSet", _status("DaemonSet"), short="ds", category="all"),
+    _kind(_APPS, "deployments", "Deployment", _SCALE, _status("Deployment"), short="deploy", category="all"),
+    _kind(_APPS, "replicasets", "ReplicaSet", _SCALE, _status("ReplicaSet"), short="rs", category="all"),
+    _kind(_APPS, "statefulsets", "StatefulSet", _SCALE, _status("StatefulSet"), short="sts", category="all"),
     _kind("events.k8s.io/v1", "events", "Event", short="ev", stored_as="events"),
     _kind(_AUTHENTICATION, "selfsubjectreviews", "SelfSubjectReview", cluster=True, verbs=CREATE_ONLY),
     _kind(_AUTHENTICATION, "tokenreviews", "TokenReview", cluster=True, verbs=CREATE_ONLY),
@@ -164,7 +174,7 @@ KINDS: tuple[Kind, ...] = (
         "HorizontalPodAutoscaler",
         _status("HorizontalPodAutoscaler"),
         short="hpa",
-        every=True,
+        category="all",
     ),
     _kind(
         "autoscaling/v1",
@@ -172,10 +182,10 @@ KINDS: tuple[Kind, ...] = (
         "HorizontalPodAutoscaler",
         _status("HorizontalPodAutoscaler"),
         short="hpa",
-        every=True,
+        category="all",
     ),
-    _kind(_BATCH, "cronjobs", "CronJob", _status("CronJob"), short="cj", every=True),
-    _kind(_BATCH, "jobs", "Job", _status("Job"), every=True),
+    _kind(_BATCH, "cronjobs", "CronJob", _status("CronJob"), short="cj", category="all"),
+    _kind(_BATCH, "jobs", "Job", _status("Job"), category="all"),
     _kind(
         "certificates.k8s.io/v1",
         "certificatesigningrequests",
@@ -201,18 +211,47 @@ KINDS: tuple[Kind, ...] = (
     _kind(_STORAGE, "storageclasses", "StorageClass", short="sc", cluster=True),
     _kind(_STORAGE, "volumeattachments", "VolumeAttachment", _status("VolumeAttachment"), cluster=True),
     _kind(_STORAGE, "volumeattributesclasses", "VolumeAttributesClass", short="vac", cluster=True),
-    _kind(_ADMISSION, "mutatingadmissionpolicies", "MutatingAdmissionPolicy", cluster=True),
-    _kind(_ADMISSION, "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", cluster=True),
-    _kind(_ADMISSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", cluster=True),
+    _kind(
+        _ADMISSION,
+        "mutatingadmissionpolicies",
+        "MutatingAdmissionPolicy",
+        cluster=True,
+        category=_EXTENSIONS,
+        hashed_version="v1beta1",
+    ),
+    _kind(
+        _ADMISSION,
+        "mutatingadmissionpolicybindings",
+        "MutatingAdmissionPolicyBinding",
+        cluster=True,
+        category=_EXTENSIONS,
+        hashed_version="v1beta1",
+    ),
+    _kind(
+        _ADMISSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", cluster=True, category=_EXTENSIONS
+    ),
     _kind(
         _ADMISSION,
         "validatingadmissionpolicies",
         "ValidatingAdmissionPolicy",
         _status("ValidatingAdmissionPolicy"),
         cluster=True,
+        category=_EXTENSIONS,
     ),
-    _kind(_ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", cluster=True),
-    _kind(_ADMISSION, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", cluster=True),
+    _kind(
+        _ADMISSION,
+        "validatingadmissionpolicybindings",
+        "ValidatingAdmissionPolicyBinding",
+        cluster=True,
+        category=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+        cluster=True,
+        category=_EXTENSIONS,
+    ),
     _kind(
         "apiextensions.k8s.io/v1",
         "customresourcedefinitions",
@@ -220,6 +259,8 @@ KINDS: tuple[Kind, ...] = (
         _status("CustomResourceDefinition"),
         short="crd crds",
         cluster=True,
+        category=_EXTENSIONS,
+        hashed_version="v1beta1",
     ),
     _kind("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", short="pc", cluster=True),
     _kind("coordination.k8s.io/v1", "leases", "Lease"),

@@ -15,14 +15,21 @@ import orjson
 
 from apiserver.schema.definitions import Schema
 from apiserver.schema.openapi_custom import CustomSchemas
-from apiserver.schema.openapi_paths import COMPONENTS, ServedKind, ServedSubresource, as_v2, paths_of
+from apiserver.schema.openapi_paths import COMPONENTS, ServedKind, ServedSubresource, as_v2, paths_of, resources_of
 from apiserver.schema.openapi_protobuf import encode
 from apiserver.schema.openapi_schemas import DEFINITIONS, schemas_v2, schemas_v3
 
 __all__ = ["OpenApi", "ServedKind", "ServedSubresource"]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_ALWAYS = (f"{_META}.Status", f"{_META}.DeleteOptions", f"{_META}.Patch", f"{_META}.WatchEvent")
+_MARK = "x-kubernetes-group-version-kind"
+_ALWAYS = (
+    f"{_META}.APIResourceList",
+    f"{_META}.Status",
+    f"{_META}.DeleteOptions",
+    f"{_META}.Patch",
+    f"{_META}.WatchEvent",
+)
 _OF_CUSTOM = (f"{_META}.ObjectMeta", f"{_META}.ListMeta")
 _SECURITY = {
     "BearerToken": {"type": "apiKey", "description": "A bearer token", "in": "header", "name": "authorization"}
@@ -39,22 +46,25 @@ class OpenApi:
         for kind in kinds:
             self._kinds.setdefault(kind.group_version_path, []).append(kind)
         self._hashes = {path: self._hash(served) for path, served in self._kinds.items()}
+        self._hash_of_all = hashlib.sha512(repr(self._hashes).encode()).hexdigest().upper()
         self._documents: dict[str, bytes] = {}
         self._index = b""
 
     def index(self) -> bytes:
         """What /openapi/v3 answers: the documents and where they are."""
         if not self._index:
-            paths = {
-                path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._hashes[path]}"} for path in self._kinds
-            }
+            paths = {path: {"serverRelativeURL": self.url(path)} for path in sorted(self._kinds)}
             self._index = orjson.dumps({"paths": paths})
         return self._index
 
+    def url(self, path: str) -> str:
+        """Where the document of a group version is, as it is now."""
+        return f"/openapi/v3/{path}?hash={self._hashes[path]}"
+
     def etag(self, path: str) -> str:
-        """The hash of the document of `apis/apps/v1`, "" where there is none; "v2" names the v2 document."""
-        if path == "v2":
-            return self._hash([kind for kinds in self._kinds.values() for kind in kinds])
+        """The hash of the document of `apis/apps/v1`, "" where there is none. "v2" is the v2 document, "" the index."""
+        if path in ("", "v2"):
+            return self._hash_of_all
         return self._hashes.get(path, "")
 
     def v3(self, path: str) -> bytes | None:
@@ -81,10 +91,11 @@ class OpenApi:
         names = self._component_names(kinds)
         described = self._schema.described()
         schemas = schemas_v3(described, (*_wanted(kinds), *names.values()))
+        _mark_of(kinds[0].group_version_path, schemas)
         return {
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": self._git_version},
-            "paths": dict(item for kind in kinds for item in paths_of(kind, names)),
+            "paths": dict([resources_of(kinds[0]), *(item for kind in kinds for item in paths_of(kind, names))]),
             "components": {
                 "schemas": schemas | _custom(kinds, names, CustomSchemas(described, COMPONENTS)),
                 "securitySchemes": _SECURITY,
@@ -96,7 +107,8 @@ class OpenApi:
         names = self._component_names(kinds)
         described = self._schema.described()
         schemas = schemas_v2(described, (*_wanted(kinds), *names.values()))
-        paths = (item for kind in kinds for item in paths_of(kind, names))
+        paths = [resources_of(served[0]) for served in self._kinds.values()]
+        paths += (item for kind in kinds for item in paths_of(kind, names))
         return {
             "swagger": "2.0",
             "info": {"title": "Kubernetes", "version": self._git_version},
@@ -113,6 +125,9 @@ class OpenApi:
             if served.schema is not None:
                 for kind in (served.kind, served.list_name):
                     names[served.group, served.version, kind] = _custom_name(served, kind)
+                for sub in served.subresources:
+                    if name := self._schema.definition_name(sub.group, sub.version, sub.kind):
+                        names[sub.group, sub.version, sub.kind] = name
                 continue
             bodies = [(served.group, served.version, kind) for kind in (served.kind, served.list_name)]
             bodies += [(sub.group, sub.version, sub.kind) for sub in served.subresources]
@@ -141,6 +156,15 @@ def _custom(
             name, list_name = (names[kind.group, kind.version, one] for one in (kind.kind, kind.list_name))
             custom |= schemas.of(kind, name, list_name)
     return custom
+
+
+def _mark_of(path: str, schemas: dict[str, Any]) -> None:
+    """DeleteOptions and WatchEvent belong to every group version; a document names its own and the core's."""
+    group, _, version = path.partition("/")[2].rpartition("/")
+    for name in (f"{_META}.DeleteOptions", f"{_META}.WatchEvent"):
+        marks = schemas[name].get(_MARK, [])
+        own = [mark for mark in marks if (mark["group"], mark["version"]) in (("", "v1"), (group, version))]
+        schemas[name] = {**schemas[name], _MARK: own}
 
 
 def _custom_name(served: ServedKind, kind: str) -> str:

@@ -21,6 +21,9 @@ _WATCH_MEDIA_TYPES = (
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf;stream=watch",
 )
+# Subresources that are no objects but a way through to the node or the pod.
+_CONNECTIONS = frozenset({"attach", "exec", "portforward", "proxy"})
+_CONNECT_METHODS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 _PATCH_MEDIA_TYPES = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -82,12 +85,15 @@ class _Target:
     subresource: str = ""
 
     def operation_id(self, verb: tuple[str, str], suffix: str = "") -> str:
-        group = "".join(word[:1].upper() + word[1:] for word in _short_group(self.served.group).split("."))
+        group = _group_in_id(self.served.group)
         where = "Namespaced" if self.has_namespace else ""
         subresource = "".join(word.capitalize() for word in self.subresource.split("/"))
         return (
             f"{verb[0]}{group}{self.served.version.capitalize()}{verb[1]}{where}{self.served.kind}{subresource}{suffix}"
         )
+
+
+_NOTHING_MORE: Mapping[str, str] = {}
 
 
 def paths_of(served: ServedKind, component_of: Mapping[tuple[str, str, str], str]) -> Iterator[tuple[str, Operation]]:
@@ -109,6 +115,18 @@ def paths_of(served: ServedKind, component_of: Mapping[tuple[str, str, str], str
         below = _target(served, sub.group, sub.version, sub.kind, component_of, subresource=sub.name)
         if item := dict(_object_operations(below, sub.verbs)):
             yield f"{collection}/{{name}}/{sub.name}", {**item, "parameters": _path_parameters("name", *names)}
+
+
+def resources_of(served: ServedKind) -> tuple[str, Operation]:
+    """The path at which discovery tells what the group version of that kind has."""
+    content = {media_type: {"schema": _ref(f"{_META}.APIResourceList")} for media_type in _MEDIA_TYPES}
+    operation = {
+        "tags": [f"{_tag(served.group)}_{served.version}"],
+        "description": "get available resources",
+        "operationId": f"get{_group_in_id(served.group)}{served.version.capitalize()}APIResources",
+        "responses": {"200": {"description": "OK", "content": content}, "401": {"description": "Unauthorized"}},
+    }
+    return f"/{served.group_version_path}/", {"get": operation}
 
 
 def _target(
@@ -142,10 +160,15 @@ def _collection_operations(target: _Target) -> Iterator[tuple[str, Operation]]:
         yield "post", _write(target, ("create", ""), "post")
     if "deletecollection" in verbs:
         operation = _operation(target, ("delete", "Collection"), "deletecollection", f"{_META}.Status")
-        yield "delete", {**operation, "parameters": [*_LIST_PARAMETERS, *_DELETE_PARAMETERS]}
+        parameters = [*_LIST_PARAMETERS, *_DELETE_PARAMETERS]
+        yield "delete", {**operation, "parameters": parameters, "requestBody": _delete_options()}
 
 
 def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[str, Operation]]:
+    if target.subresource in _CONNECTIONS:
+        for verb in verbs:
+            yield _CONNECT_METHODS[verb], _connect(target, _CONNECT_METHODS[verb])
+        return
     if "get" in verbs:
         yield "get", {**_operation(target, ("read", ""), "get", target.component), "parameters": [_PRETTY]}
     if "update" in verbs:
@@ -155,9 +178,8 @@ def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[
     if "patch" in verbs:
         yield "patch", _patch(target)
     if "delete" in verbs:
-        operation = _operation(target, ("delete", ""), "delete", f"{_META}.Status")
-        options = {"content": {"*/*": {"schema": _ref(f"{_META}.DeleteOptions")}}}
-        yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": options}
+        operation = _operation(target, ("delete", ""), "delete", f"{_META}.Status", more={"202": "Accepted"})
+        yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": _delete_options()}
 
 
 def _list(target: _Target, suffix: str = "") -> Operation:
@@ -166,13 +188,14 @@ def _list(target: _Target, suffix: str = "") -> Operation:
 
 
 def _write(target: _Target, verb: tuple[str, str], action: str) -> Operation:
-    operation = _operation(target, verb, action, target.component)
+    more = {"201": "Created", "202": "Accepted"} if action == "post" else {"201": "Created"}
+    operation = _operation(target, verb, action, target.component, more=more)
     body = {"content": {"*/*": {"schema": _ref(target.component)}}, "required": True}
     return {**operation, "parameters": list(_WRITE_PARAMETERS), "requestBody": body}
 
 
 def _patch(target: _Target) -> Operation:
-    operation = _operation(target, ("patch", ""), "patch", target.component)
+    operation = _operation(target, ("patch", ""), "patch", target.component, more={"201": "Created"})
     types = _PATCH_MEDIA_TYPES[:3] if target.served.schema is not None else _PATCH_MEDIA_TYPES
     body = {"content": {media_type: {"schema": _ref(f"{_META}.Patch")} for media_type in types}, "required": True}
     return {**operation, "parameters": [*_WRITE_PARAMETERS, _FORCE], "requestBody": body}
@@ -185,7 +208,9 @@ def _operation(
     component: str,
     media_types: Sequence[str] = _MEDIA_TYPES,
     suffix: str = "",
+    more: Mapping[str, str] = _NOTHING_MORE,
 ) -> Operation:
+    """`more`: other answers of the same schema, by status."""
     served = target.served
     what = f"{target.subresource} of the specified {served.kind}" if target.subresource else served.kind
     answer = {"content": {media_type: {"schema": _ref(component)} for media_type in media_types}} if component else {}
@@ -193,14 +218,42 @@ def _operation(
         "tags": [f"{_tag(served.group)}_{served.version}"],
         "description": f"{action} {what}",
         "operationId": target.operation_id(verb, suffix),
-        "responses": {"200": {"description": "OK", **answer}, "401": {"description": "Unauthorized"}},
+        "responses": {
+            "200": {"description": "OK", **answer},
+            **{code: {"description": text, **answer} for code, text in more.items()},
+            "401": {"description": "Unauthorized"},
+        },
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": {"group": target.group, "version": target.version, "kind": target.kind},
     }
 
 
+def _connect(target: _Target, method: str) -> Operation:
+    """A request that is passed on: its answer is whatever comes back."""
+    operation = _operation(target, ("connect", ""), "connect", "")
+    title = method.capitalize()
+    group, version = _group_in_id(target.served.group), target.served.version.capitalize()
+    where = "Namespaced" if target.has_namespace else ""
+    name = f"connect{group}{version}{title}{where}{target.served.kind}{target.subresource.capitalize()}"
+    answer = {"description": "OK", "content": {"*/*": {"schema": {"type": "string"}}}}
+    return {
+        **operation,
+        "description": f"connect {method.upper()} requests to {target.subresource} of {target.served.kind}",
+        "operationId": name,
+        "responses": {"200": answer, "401": {"description": "Unauthorized"}},
+    }
+
+
+def _delete_options() -> Operation:
+    return {"content": {"*/*": {"schema": _ref(f"{_META}.DeleteOptions")}}}
+
+
 def _ref(component: str) -> dict[str, str]:
     return {"$ref": COMPONENTS + component} if component else {}
+
+
+def _group_in_id(group: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in _short_group(group).split("."))
 
 
 def _short_group(group: str) -> str:

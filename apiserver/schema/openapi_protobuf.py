@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+# The same without the sign that no media type may have: what is answered.
+RETURNED_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 Encode = Callable[[Any], bytes]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from apiserver.schema.definitions import REF_PREFIX
 from apiserver.schema.go_fields import GoField, enum_of, go_fields
+from apiserver.schema.nodes import Omit
 from apiserver.schema.openapi_paths import COMPONENTS
 
 Definition = dict[str, Any]
@@ -36,6 +37,8 @@ _UNIONS_V2: Mapping[str, Definition] = {
     for name, union in _UNIONS_V3.items()
 }
 _DROPPED = frozenset({"additionalProperties", "enum", "type"})
+# What a field without omitempty is when nobody set it.
+_ZEROS: Mapping[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
 
 
 def schemas_v3(definitions: Mapping[str, Definition], wanted: Iterable[str]) -> dict[str, Definition]:
@@ -57,39 +60,56 @@ def _published(
         name = waiting.pop()
         if name in published:
             continue
-        published[name] = dict(unions[name]) if name in unions else _struct(name, definitions[name], prefix)
+        published[name] = dict(unions[name]) if name in unions else _struct(name, definitions, prefix)
         waiting.extend(_references(definitions[name]))
     return dict(sorted(published.items()))
 
 
-def _struct(name: str, definition: Definition, prefix: str) -> Definition:
+def _struct(name: str, definitions: Mapping[str, Definition], prefix: str) -> Definition:
+    definition = definitions[name]
     struct = {key: value for key, value in definition.items() if key not in (*_DROPPED, "properties")}
     if "type" in definition:
         struct["type"] = _single(definition["type"])
     if "properties" in definition:
         go = go_fields(name)
         struct["properties"] = {
-            key: _property(name, value, go.get(key), prefix) for key, value in definition["properties"].items()
+            key: _property(name, value, go.get(key), definitions, prefix)
+            for key, value in definition["properties"].items()
         }
     return struct
 
 
-def _property(struct: str, value: Definition, go: GoField | None, prefix: str) -> Definition:
+def _property(
+    struct: str, value: Definition, go: GoField | None, definitions: Mapping[str, Definition], prefix: str
+) -> Definition:
     published = _value(value, prefix)
     if go is None:
         return published
-    if (default := _default(published, go)) is not None:
-        published["default"] = default
+    if (default := _default(value, published, go, definitions)) is not None:
+        published = _with_default(published, default)
     if enum := enum_of(struct, go.type):
         (published["items"] if published.get("type") == "array" else published)["enum"] = list(enum)
     return published
 
 
-def _default(published: Definition, go: GoField) -> Any:
-    """A declared default; or {} for structs by value, which are never absent."""
+def _default(value: Definition, published: Definition, go: GoField, definitions: Mapping[str, Definition]) -> Any:
+    """A declared default; {} for structs by value, which are never absent; or the zero of what is always written."""
     if go.default is not None:
         return go.default
-    return {} if "allOf" in published and not go.is_pointer else None
+    if go.is_pointer:
+        return None
+    if "$ref" in value:
+        return {} if "properties" in definitions.get(value["$ref"].removeprefix(REF_PREFIX), {}) else None
+    if go.omit is not Omit.NEVER or value.get("format") == "byte":
+        return None
+    return _ZEROS.get(published.get("type", ""))
+
+
+def _with_default(published: Definition, default: Any) -> Definition:
+    """In OpenAPI v3 a reference bears no default beside it."""
+    if "$ref" in published and COMPONENTS in published["$ref"]:
+        return {"allOf": [published], "default": default}
+    return {**published, "default": default}
 
 
 def _value(value: Definition, prefix: str) -> Definition:
@@ -97,7 +117,7 @@ def _value(value: Definition, prefix: str) -> Definition:
     published = {key: item for key, item in value.items() if key not in (*_DROPPED, "$ref", "items")}
     if "$ref" in value:
         target = {"$ref": value["$ref"].replace(REF_PREFIX, prefix)}
-        return {**published, "allOf": [target]} if prefix == COMPONENTS else {**published, **target}
+        return {**published, "allOf": [target]} if published and prefix == COMPONENTS else {**published, **target}
     if "type" in value:
         published["type"] = _single(value["type"])
     if "items" in value:

@@ -74,6 +74,8 @@ def test_what_is_stored_shows_the_hash_of_its_version() -> None:
     core = hashes("/api/v1")
     assert "xPOwRZ+Yhw8=" == core["pods"]
     assert core["events"] == hashes("/apis/events.k8s.io/v1")["events"] == "r2yiGXH7wu8="
+    definitions = hashes("/apis/apiextensions.k8s.io/v1")
+    assert "jfWCUB31mvA=" == definitions["customresourcedefinitions"]  # stored as v1beta1, which is long gone
     assert [None] * 3 == [core["bindings"], core["componentstatuses"], core["pods/status"]]
 
 

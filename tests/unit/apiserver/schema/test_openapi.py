@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -11,6 +12,7 @@ from apiserver.schema.definitions import Schema
 from apiserver.schema.openapi import OpenApi, ServedKind, ServedSubresource
 from kubeloop.apimachinery.protobuf_wire import read_message
 
+INT_OR_STRING = "x-kubernetes-int-or-string"
 READ_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 PODS = ServedKind(
     group="",
@@ -36,6 +38,7 @@ WIDGETS = ServedKind(
     is_namespaced=True,
     verbs=READ_WRITE,
     schema={"type": "object", "properties": {"spec": {"type": "object"}}},
+    list_kind="WidgetList",
 )
 DOCUMENTS = OpenApi(Schema.load(), (PODS, NODES, DEPLOYMENTS, WIDGETS), "v1.36.0")
 
@@ -128,6 +131,69 @@ def test_custom_resources_bring_their_own_schema() -> None:
     assert "spec" in document["components"]["schemas"]["com.example.v1.Widget"]["properties"]
     patch = document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"]
     assert "application/strategic-merge-patch+json" not in patch["requestBody"]["content"]
+
+
+def custom(schema: dict[str, Any]) -> tuple[Any, Any]:
+    """The spec of a custom kind with that schema for it, in version 3 and in version 2."""
+    kind = replace(WIDGETS, schema={"type": "object", "properties": {"spec": schema}}, list_kind="Widgets")
+    documents = OpenApi(Schema.load(), (kind,), "v1.36.0")
+    three, two = orjson.loads(documents.v3("apis/example.com/v1") or b""), orjson.loads(documents.v2())
+    name = "com.example.v1.Widget"
+    assert "Widgets is a list of Widget" == two["definitions"]["com.example.v1.Widgets"]["description"]
+    return three["components"]["schemas"][name]["properties"]["spec"], two["definitions"][name]["properties"]["spec"]
+
+
+def test_version_2_says_less_of_custom_resources() -> None:
+    """Null, anything and alternatives have no word there: kubectl would refuse what it could not express."""
+    nullable = {"type": "object", "nullable": True, "properties": {"a": {"type": "string"}}}
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    both = {"type": "object", "required": ["a", "b"], "properties": {"a": nullable, "b": {"type": "string"}}}
+
+    assert ({"anyOf": [{"type": "integer"}, {"type": "string"}], INT_OR_STRING: True}, {INT_OR_STRING: True}) == (
+        custom({INT_OR_STRING: True})
+    )
+    assert (nullable, {}) == custom(nullable)
+    assert (anything, {"x-kubernetes-preserve-unknown-fields": True}) == custom(anything)
+    assert ["b"] == custom(both)[1]["required"]
+
+
+def test_embedded_objects_have_kind_and_metadata() -> None:
+    """Of which the first two are required."""
+    three, two = custom({"type": "object", "x-kubernetes-embedded-resource": True})
+
+    assert {"apiVersion", "kind", "metadata"} == set(three["properties"]) == set(two["properties"])
+    assert ["kind", "apiVersion"] == three["required"] == two["required"]
+
+
+def test_what_is_always_written_has_a_default() -> None:
+    """The zero of its type, {} for structs; nothing for times, bytes and pointers, as Go leaves them out."""
+    schemas = v3("api/v1")["components"]["schemas"]
+
+    def default(struct: str, name: str) -> Any:
+        return schemas[f"io.k8s.api.core.v1.{struct}"]["properties"][name].get("default")
+
+    assert ("", 0, False, {}) == (
+        default("Container", "name"),
+        default("ContainerPort", "containerPort"),
+        default("ContainerStatus", "ready"),
+        default("Pod", "spec"),
+    )
+    assert (None, None) == (default("PodStatus", "startTime"), default("ContainerStateRunning", "startedAt"))
+
+
+def test_a_reference_alone_is_not_wrapped() -> None:
+    """allOf is for what stands beside it."""
+    items = v3("api/v1")["components"]["schemas"]["io.k8s.api.core.v1.PodList"]["properties"]["items"]
+
+    assert {"$ref": "#/components/schemas/io.k8s.api.core.v1.Pod"} == items["items"]
+
+
+def test_options_belong_to_the_document() -> None:
+    """DeleteOptions are of the core and of the document's own group version."""
+    options = v3("apis/apps/v1")["components"]["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
+
+    marks = [mark["group"] for mark in options["x-kubernetes-group-version-kind"]]
+    assert ["", "apps"] == marks
 
 
 def test_version_2_has_everything_in_one_document() -> None:
