@@ -14,6 +14,7 @@ from apiserver.cel import comprehensions
 from apiserver.cel.checker import TYPE_NAMES, qualified_name
 from apiserver.cel.cost.turns import turn_cost
 from apiserver.cel.functions import Library
+from apiserver.cel.standard import to_string
 from apiserver.cel.syntax import Call, Ident, ListNode, Literal, Macro, MapNode, Node, Select, Struct
 from apiserver.cel.types import DOUBLE, DURATION, UINT, Type
 from apiserver.cel.values import (
@@ -26,6 +27,7 @@ from apiserver.cel.values import (
     UInt,
     contains,
     equal,
+    type_name,
 )
 
 Bindings = dict[str, Any]
@@ -137,8 +139,6 @@ class _Compiler:
                     if not made_value.is_present:
                         continue
                     made_value = made_value.value
-                if made_key in found:
-                    raise EvaluationError(f"Failed with repeated key: {made_key}")
                 found[made_key] = made_value
             return found
 
@@ -181,23 +181,29 @@ def _ident(name: str) -> Evaluate:
 
 
 def _at(value: Any, key: Any) -> Any:
-    """Indexing, also into what only looks like a dict, and into optionals."""
+    """Indexing, also into what only looks like a dict, and into optionals. What holds nothing has no key."""
     if isinstance(value, Optional):
         return _optional_at(value, key)
-    if isinstance(value, Mapping):
-        try:
-            return value[key]
-        except KeyError:
-            raise EvaluationError(f"no such key: {key}") from None
-        except TypeError:
-            raise NoSuchOverload from None
     if isinstance(value, list):
-        if isinstance(key, bool) or not isinstance(key, int | float) or int(key) != key:
-            raise NoSuchOverload
-        if not 0 <= key < len(value):
-            raise EvaluationError(f"index out of bounds: {int(key)}")
-        return value[int(key)]
-    raise NoSuchOverload
+        place = _place(key)
+        if not 0 <= place < len(value):
+            raise EvaluationError(f"index out of bounds: {place}")
+        return value[place]
+    if not isinstance(value, Mapping) or not _has_key(value, key):
+        raise EvaluationError(f"no such key: {to_string(key)}")
+    return value[key]
+
+
+def _place(key: Any) -> int:
+    if isinstance(key, bool) or not isinstance(key, int | float):
+        raise EvaluationError(f"unsupported index type '{type_name(key)}' in list")
+    if int(key) != key:
+        raise EvaluationError(f"unsupported index value {to_string(key)} in list")
+    return int(key)
+
+
+def _has_key(value: Mapping[Any, Any], key: Any) -> bool:
+    return not isinstance(key, list | dict) and key in value
 
 
 def _optional_at(value: Any, key: Any) -> Optional:
@@ -205,19 +211,18 @@ def _optional_at(value: Any, key: Any) -> Optional:
         if not value.is_present:
             return NONE
         value = value.value
-    if isinstance(value, Mapping):
-        return Optional(value[key]) if key in value else NONE
     if isinstance(value, list):
-        return Optional(value[key]) if type(key) is int and 0 <= key < len(value) else NONE
-    raise NoSuchOverload
+        place = _place(key)
+        return Optional(value[place]) if 0 <= place < len(value) else NONE
+    return Optional(value[key]) if isinstance(value, Mapping) and _has_key(value, key) else NONE
 
 
 def _has(value: Any, key: str) -> bool:
     if isinstance(value, Optional):
         return value.is_present and _has(value.value, key)
-    if isinstance(value, Mapping):
-        return key in value
-    raise NoSuchOverload
+    if isinstance(value, list):
+        _place(key)
+    return isinstance(value, Mapping) and key in value
 
 
 def _connective(decisive: bool) -> Callable[[Evaluate, Evaluate], Evaluate]:

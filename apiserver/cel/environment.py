@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from apiserver.cel.addresses import ADDRESSES
 from apiserver.cel.authorization import AUTHORIZATION
 from apiserver.cel.checker import check
 from apiserver.cel.compiler import STEPS, Evaluate, compile_node
@@ -24,6 +25,7 @@ from apiserver.cel.strings import STRINGS
 from apiserver.cel.syntax import Node, Problem, Problems
 from apiserver.cel.types import Type
 from apiserver.cel.values import EvaluationError
+from apiserver.cel.versions import VERSIONS
 
 # What one evaluation may cost, and all the rules of an object or validations of a policy together
 # (k8s.io/apiserver/pkg/apis/cel/config.go, v1.36).
@@ -34,7 +36,7 @@ MATCH_CONDITIONS_BUDGET = 2_500_000
 
 @cache
 def all_functions(has_patches: bool = False) -> Library:
-    always = merged(STANDARD, STRINGS, LISTS, OPTIONALS, KUBERNETES, AUTHORIZATION)
+    always = merged(STANDARD, STRINGS, LISTS, OPTIONALS, KUBERNETES, ADDRESSES, VERSIONS, AUTHORIZATION)
     return merged(always, PATCHES) if has_patches else always
 
 

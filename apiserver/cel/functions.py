@@ -45,6 +45,19 @@ def function(name: str, implementation: Implementation, *signatures: str) -> Fun
     return Function(name, overloads, _guarded(implementation, overloads))
 
 
+def accepts(parse: Implementation) -> Callable[..., bool]:
+    """Whether something can be parsed at all."""
+
+    def accepted(*arguments: Any) -> bool:
+        try:
+            parse(*arguments)
+        except ValueError:
+            return False
+        return True
+
+    return accepted
+
+
 def library(*functions: Function) -> Library:
     """Functions by name; those of one name are joined."""
     found: dict[str, Function] = {}

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from apiserver.cel.functions import Library, function, library
 from apiserver.cel.times import duration_text, parse_duration, parse_timestamp, timestamp_text
-from apiserver.cel.values import EvaluationError, NoSuchOverload, TypeValue, UInt, checked_int, type_name
+from apiserver.cel.values import (
+    MAX_INT,
+    MIN_INT,
+    EvaluationError,
+    NoSuchOverload,
+    TypeValue,
+    UInt,
+    checked_int,
+    type_name,
+)
 from kubeloop.apimachinery import go_regexp
-from kubeloop.apimachinery.field import go_float
+from kubeloop.apimachinery.field import go_float, go_quote
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799  # from the first year to the last
+_SIGNED, _DIGITS = re.compile(r"[-+]?[0-9]+"), re.compile(r"[0-9]+")
+_DOUBLE = re.compile(r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 _NUMBERS = ("int", "uint", "double")
 _ORDERED = (
     *(f"({a}, {b}) bool" for a in _NUMBERS for b in _NUMBERS),
@@ -84,34 +98,40 @@ def _matches(text: str, pattern: str) -> bool:
         raise EvaluationError(str(error)) from error
 
 
+def _not_convertible(to: str) -> EvaluationError:
+    return EvaluationError(f"type conversion error from 'string' to '{to}'")
+
+
 def _to_int(value: Any) -> int:
     if isinstance(value, str):
-        try:
-            return checked_int(int(value, 10))
-        except ValueError as error:
-            raise EvaluationError(f'strconv.ParseInt: parsing "{value}": invalid syntax') from error
+        if not _SIGNED.fullmatch(value) or not MIN_INT <= int(value) <= MAX_INT:
+            raise _not_convertible("int")
+        return int(value)
     if isinstance(value, datetime):
-        return int(value.timestamp())
+        return math.floor(value.timestamp())
+    if isinstance(value, timedelta):
+        return value // timedelta(microseconds=1) * 1000
     if isinstance(value, float) and not math.isfinite(value):
         raise EvaluationError("integer overflow")
     return checked_int(int(value))
 
 
 def _to_uint(value: Any) -> UInt:
-    try:
-        number = int(value)
-    except (ValueError, OverflowError) as error:
-        raise EvaluationError(f'strconv.ParseUint: parsing "{value}": invalid syntax') from error
-    if not 0 <= number < 2**64:
+    if isinstance(value, str):
+        if not _DIGITS.fullmatch(value) or int(value) >= 2**64:
+            raise _not_convertible("uint")
+        return UInt(value)
+    if isinstance(value, float) and not math.isfinite(value):
         raise EvaluationError("unsigned integer overflow")
-    return UInt(number)
+    if not 0 <= value < 2**64:
+        raise EvaluationError("unsigned integer overflow")
+    return UInt(value)
 
 
 def _to_double(value: Any) -> float:
-    try:
-        return float(value)
-    except ValueError as error:
-        raise EvaluationError(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from error
+    if isinstance(value, str) and not _DOUBLE.fullmatch(value):
+        raise _not_convertible("double")
+    return float(value)
 
 
 def to_string(value: Any) -> str:
@@ -138,32 +158,48 @@ def to_string(value: Any) -> str:
 def _to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    known = {"1": True, "t": True, "T": True, "true": True, "TRUE": True, "True": True}
-    known |= {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
-    if value not in known:
-        raise EvaluationError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
-    return known[value]
+    if value in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if value in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    raise _not_convertible("bool")
 
 
 def _to_duration(value: Any) -> timedelta:
     if isinstance(value, timedelta):
         return value
-    return parse_duration(value) if isinstance(value, str) else timedelta(seconds=value)
+    if isinstance(value, int):  # nanoseconds
+        return timedelta(microseconds=value / 1000)
+    try:
+        return parse_duration(value)
+    except EvaluationError:
+        raise _not_convertible("google.protobuf.Duration") from None
 
 
 def _to_timestamp(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
-    return parse_timestamp(value) if isinstance(value, str) else datetime.fromtimestamp(value, UTC)
+    if isinstance(value, int):
+        if not MIN_SECONDS <= value <= MAX_SECONDS:
+            raise EvaluationError("timestamp overflow")
+        return EPOCH + timedelta(seconds=value)
+    try:
+        return parse_timestamp(value)
+    except EvaluationError:
+        raise _not_convertible("google.protobuf.Timestamp") from None
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:
-    if zone[:1] in "+-" or zone[:1].isdigit():
-        sign = -1 if zone.startswith("-") else 1
-        hours, _, minutes = zone.lstrip("+-").partition(":")
-        return moment.astimezone(UTC) + sign * timedelta(hours=int(hours), minutes=int(minutes or 0))
+    """The moment by the clocks of a zone: a name, or an offset with a colon."""
+    hours, colon, minutes = zone.partition(":")
+    if colon:
+        for number in (hours, minutes):
+            if not _SIGNED.fullmatch(number):
+                raise EvaluationError(f"strconv.Atoi: parsing {go_quote(number)}: invalid syntax")
+        offset = int(hours) * 60 + (-int(minutes) if zone.startswith("-") else int(minutes))
+        return moment.astimezone(UTC) + timedelta(minutes=offset)
     try:
-        return moment.astimezone(ZoneInfo(zone))
+        return moment.astimezone(ZoneInfo(zone) if zone else UTC)
     except (KeyError, ValueError, OSError) as error:
         raise EvaluationError(f"unknown time zone {zone}") from error
 
@@ -224,7 +260,9 @@ STANDARD: Library = library(
     function("startsWith", lambda text, part: text.startswith(part), "string.(string) bool"),
     function("endsWith", lambda text, part: text.endswith(part), "string.(string) bool"),
     function("contains", lambda text, part: part in text, "string.(string) bool"),
-    function("int", _to_int, *(f"({kind}) int" for kind in ("int", "uint", "double", "string", "timestamp"))),
+    function(
+        "int", _to_int, *(f"({kind}) int" for kind in ("int", "uint", "double", "string", "timestamp", "duration"))
+    ),
     function("uint", _to_uint, *(f"({kind}) uint" for kind in ("uint", "int", "double", "string"))),
     function("double", _to_double, *(f"({kind}) double" for kind in ("double", "int", "uint", "string"))),
     function(

@@ -21,13 +21,24 @@ def _character(text: str, index: int) -> str:
 
 
 def _index(text: str, part: str, start: int = 0) -> int:
-    return text.find(part, _checked(start, text))
+    if not part:
+        return start
+    return text.find(part, _begun(start))
 
 
-def _last_index(text: str, part: str, end: int | None = None) -> int:
-    if end is None:
+def _last_index(text: str, part: str, start: int | None = None) -> int:
+    """The last place at or before `start` where the part is; -1 also where that is beyond the end."""
+    if start is None:
         return text.rfind(part)
-    return text.rfind(part, 0, _checked(end, text) + len(part))
+    if not part:
+        return start
+    return text.rfind(part, 0, start + len(part)) if _begun(start) < len(text) else -1
+
+
+def _begun(start: int) -> int:
+    if start < 0:
+        raise EvaluationError(f"index out of range: {start}")
+    return start
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:
@@ -50,8 +61,9 @@ def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
 
 
 def _join(parts: list[Any], separator: str = "") -> str:
-    if not all(isinstance(part, str) for part in parts):
-        raise EvaluationError("no such overload")
+    for part in parts:
+        if not isinstance(part, str):
+            raise EvaluationError(f"join: invalid input: {part}")
     return separator.join(parts)
 
 
