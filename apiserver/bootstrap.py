@@ -68,6 +68,16 @@ async def bootstrap(registry: Registry) -> None:
         await registry.machinery.cache.fresh()
 
 
+async def create_namespace(registry: Registry, name: str) -> None:
+    """For somebody who writes into one that is not there (NamespaceAutoProvision)."""
+    kind = registry.catalog.by_kind("", "Namespace")
+    assert kind is not None, "Namespace is in the catalog"
+    obj: Object = {"metadata": {"name": name}}
+    kind.strategy.default(obj)
+    await registry.store(kind).create(obj, Context(_SYSTEM, field_manager=SERVER))
+    await registry.machinery.cache.fresh()
+
+
 async def _ensure(registry: Registry, group: str, kind_name: str, obj: Object) -> None:
     kind = registry.catalog.by_kind(group, kind_name)
     assert kind is not None, f"{kind_name} is in the catalog"

@@ -27,7 +27,7 @@ from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import Keyring
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.auth.tokens.service_accounts import ServiceAccountTokens, TokenSettings
-from apiserver.bootstrap import bootstrap
+from apiserver.bootstrap import bootstrap, create_namespace
 from apiserver.handlers import issuer_discovery
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
@@ -118,7 +118,9 @@ class ApiServer:
         forms = CatalogForms(catalog, schema)
         self._webhooks = WebhookClient(ServiceResolver(reader, own_address), webhook_transports)
         escalation, webhook_metrics = Escalation(authorizer, rbac), WebhookMetrics()
-        given = Dependencies(reader, ledger, escalation, clock, rng, forms, self._webhooks, webhook_metrics)
+        given = Dependencies(
+            reader, ledger, escalation, clock, rng, forms, self._webhooks, webhook_metrics, self._create_namespace
+        )
         chain = chain_of(given, admission_plugins)
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
@@ -175,6 +177,9 @@ class ApiServer:
         finally:
             await self._webhooks.close()
             await self._storage.close()
+
+    async def _create_namespace(self, name: str) -> None:
+        await create_namespace(self.registry, name)
 
     def _checks(self) -> Mapping[str, Sequence[Check]]:
         """The health of the parts there are, by the names that the real server's parts have."""

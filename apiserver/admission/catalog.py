@@ -12,17 +12,28 @@ from dataclasses import dataclass
 
 from apiserver.admission.chain import Chain, Plugin
 from apiserver.admission.forms import Forms
+from apiserver.admission.plugins.always_deny import AlwaysDeny
+from apiserver.admission.plugins.always_pull_images import AlwaysPullImages
 from apiserver.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from apiserver.admission.plugins.certificates import CertificateApproval, CertificateSigning
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from apiserver.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
+from apiserver.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
+from apiserver.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from apiserver.admission.plugins.limit_ranger import LimitRanger
 from apiserver.admission.plugins.mutating_admission_policy import MutatingAdmissionPolicy
 from apiserver.admission.plugins.mutating_admission_webhook import MutatingAdmissionWebhook
+from apiserver.admission.plugins.namespace_auto_provision import CreateNamespace, NamespaceAutoProvision
+from apiserver.admission.plugins.namespace_exists import NamespaceExists
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.plugins.node_restriction import NodeRestriction
+from apiserver.admission.plugins.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from apiserver.admission.plugins.pod_node_selector import PodNodeSelector
+from apiserver.admission.plugins.pod_resize_validator import PodResizeValidator
 from apiserver.admission.plugins.pod_security import PodSecurity
+from apiserver.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from apiserver.admission.plugins.pod_topology_labels import PodTopologyLabels
 from apiserver.admission.plugins.priority import Priority
 from apiserver.admission.plugins.rbac_escalation import RbacEscalation
@@ -56,6 +67,7 @@ class Dependencies:
     forms: Forms
     webhooks: WebhookClient
     webhook_metrics: WebhookMetrics
+    create_namespace: CreateNamespace
 
     @property
     def authorizer(self) -> Authorizer:
@@ -75,6 +87,7 @@ class Entry:
     name: str
     make: Callable[[Dependencies], Plugin] | None = None
     is_on: bool = True  # unless the flags say otherwise
+    needs_file: bool = False  # with settings, which no flag of this server brings
 
 
 def _off(name: str, make: Callable[[Dependencies], Plugin] | None = None) -> Entry:
@@ -85,27 +98,44 @@ def _off(name: str, make: Callable[[Dependencies], Plugin] | None = None) -> Ent
 _ALWAYS = "RbacEscalation"
 
 PLUGINS: tuple[Entry, ...] = (
+    _off("AlwaysAdmit"),
+    _off("NamespaceAutoProvision", lambda given: NamespaceAutoProvision(given.reader, given.create_namespace)),
     Entry("NamespaceLifecycle", lambda given: NamespaceLifecycle(given.reader, given.clock)),
+    _off("NamespaceExists", lambda given: NamespaceExists(given.reader)),
+    _off("LimitPodHardAntiAffinityTopology", lambda given: LimitPodHardAntiAffinityTopology()),
     Entry("LimitRanger", lambda given: LimitRanger(given.reader)),
     Entry("ServiceAccount", lambda given: ServiceAccount(given.reader, given.clock, given.rng)),
     _off("NodeRestriction", lambda given: NodeRestriction(given.reader, given.escalation.authorizer)),
     Entry("TaintNodesByCondition", lambda given: TaintNodesByCondition()),
-    _off("ImagePolicyWebhook"),
+    _off("AlwaysPullImages", lambda given: AlwaysPullImages()),
+    Entry("ImagePolicyWebhook", is_on=False, needs_file=True),
     Entry("PodSecurity", lambda given: PodSecurity(given.reader)),
+    _off("PodNodeSelector", lambda given: PodNodeSelector(given.reader)),
     Entry("Priority", lambda given: Priority(given.reader)),
     Entry("DefaultTolerationSeconds", lambda given: DefaultTolerationSeconds()),
+    _off("PodTolerationRestriction", lambda given: PodTolerationRestriction(given.reader)),
+    Entry("EventRateLimit", is_on=False, needs_file=True),
+    _off("ExtendedResourceToleration", lambda given: ExtendedResourceToleration()),
     Entry("DefaultStorageClass", lambda given: DefaultStorageClass(given.reader)),
     Entry("StorageObjectInUseProtection", lambda given: StorageObjectInUseProtection()),
     Entry("PodGroupProtection"),
+    _off(
+        "OwnerReferencesPermissionEnforcement",
+        lambda given: OwnerReferencesPermissionEnforcement(given.forms, given.authorizer),
+    ),
     Entry("PersistentVolumeClaimResize", lambda given: PersistentVolumeClaimResize(given.reader)),
     Entry("RuntimeClass", lambda given: RuntimeClass(given.reader)),
     Entry("CertificateApproval", lambda given: CertificateApproval(given.authorizer)),
     Entry("CertificateSigning", lambda given: CertificateSigning(given.authorizer)),
+    Entry("ClusterTrustBundleAttest"),
     Entry("CertificateSubjectRestriction", lambda given: CertificateSubjectRestriction()),
     Entry("DefaultIngressClass", lambda given: DefaultIngressClass(given.reader)),
+    _off("DenyServiceExternalIPs", lambda given: DenyServiceExternalIPs()),
     Entry("PodTopologyLabels", lambda given: PodTopologyLabels(given.reader)),
     Entry("PodGroupWorkloadExists"),
+    Entry("NodeDeclaredFeatureValidator"),
     Entry("JobValidation"),
+    Entry("PodResizeValidator", lambda given: PodResizeValidator(given.reader)),
     Entry(_ALWAYS, lambda given: RbacEscalation(given.escalation)),
     Entry(
         "MutatingAdmissionPolicy",
@@ -126,6 +156,7 @@ PLUGINS: tuple[Entry, ...] = (
         ),
     ),
     Entry("ResourceQuota", lambda given: ResourceQuota(given.reader, given.ledger, given.clock)),
+    _off("AlwaysDeny", lambda given: AlwaysDeny()),
 )
 
 DEFAULT_ON = frozenset(entry.name for entry in PLUGINS if entry.is_on)
@@ -143,6 +174,11 @@ def enabled(enable: Collection[str] = (), disable: Collection[str] = ()) -> froz
         for flag, names in (("enable-admission-plugins", enable), ("disable-admission-plugins", disable))
         for name in names
         if name not in _NAMES
+    ]
+    reasons += [
+        f"couldn't init admission plugin {go_quote(entry.name)}: no config specified"
+        for entry in PLUGINS
+        if entry.needs_file and entry.name in enable
     ]
     if both := sorted({*enable} & {*disable}):
         listed = " ".join(both)

@@ -166,10 +166,10 @@ def _pod_names(hard: Iterable[str]) -> list[str]:
 def _is_pod_prefixed(name: str) -> bool:
     if name.startswith(("hugepages-", "requests.hugepages-", "requests.deviceclass.resource.kubernetes.io/")):
         return True
-    return name.startswith("requests.") and _is_extended(name)
+    return name.startswith("requests.") and is_extended(name)
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
     """Whether a resource is neither Kubernetes' own nor in its domain."""
     return "/" in name and "kubernetes.io/" not in name
 
@@ -183,7 +183,7 @@ def _pod_usage(pod: ReadOnlyObject, now: datetime) -> Quantities:
         if name in _COMPUTE or name.startswith("hugepages-"):
             usage[name] = quantity
             usage[f"requests.{name}"] = quantity
-        elif _is_extended(name):
+        elif is_extended(name):
             usage[f"requests.{name}"] = quantity
     for name, quantity in pod_limits(pod, with_status=True).items():
         if name in _COMPUTE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 
 Taint = Mapping[str, Any]
 Toleration = Mapping[str, Any]
@@ -67,3 +67,34 @@ def used_tolerations(tolerations: Sequence[Toleration], taints: Sequence[Taint])
             return None
         used.append(toleration)
     return used
+
+
+def merged(tolerations: Sequence[Object]) -> list[Object]:
+    """Each once, and none that another one covers."""
+    kept: list[Object] = []
+    for i, toleration in enumerate(tolerations):
+        if any(covers(wide, toleration) for wide in kept):
+            continue
+        if any(other != toleration and covers(other, toleration) for other in tolerations[i + 1 :]):
+            continue
+        kept.append(toleration)
+    return kept
+
+
+def covers(wide: Toleration, narrow: Toleration) -> bool:
+    """Whether `wide` tolerates everything `narrow` does, for at least as long."""
+    if wide == narrow:
+        return True
+    is_exists = wide.get("operator") == "Exists"
+    if wide.get("key", "") != narrow.get("key", "") and not (not wide.get("key") and is_exists):
+        return False
+    if wide.get("effect") and wide["effect"] != narrow.get("effect"):
+        return False
+    if wide.get("effect") == NO_EXECUTE and wide.get("tolerationSeconds") is not None:
+        seconds = narrow.get("tolerationSeconds")
+        if seconds is None or seconds > wide["tolerationSeconds"]:
+            return False
+    if is_exists:
+        return True
+    both_equal = wide.get("operator", "") in ("", "Equal") and narrow.get("operator") == "Equal"
+    return both_equal and wide.get("value", "") == narrow.get("value", "")

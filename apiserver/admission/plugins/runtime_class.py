@@ -9,6 +9,7 @@ from apiserver.admission.chain import CREATE, Attributes, Plugin
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.pod_resources import quantities
+from kubeloop.apimachinery.tolerations import merged
 
 RUNTIME_CLASSES = "runtimeclasses.node.k8s.io"
 
@@ -75,41 +76,9 @@ def _set_scheduling(attributes: Attributes, spec: Object, scheduling: Mapping[st
         selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
-    tolerations = _merged_tolerations([*(spec.get("tolerations") or ()), *(scheduling.get("tolerations") or ())])
+    tolerations = merged([*(spec.get("tolerations") or ()), *(scheduling.get("tolerations") or ())])
     if tolerations:
         spec["tolerations"] = tolerations
-
-
-def _merged_tolerations(tolerations: list[Object]) -> list[Object]:
-    """Each once, and none that another one covers."""
-    merged: list[Object] = []
-    for i, toleration in enumerate(tolerations):
-        if any(_is_superset(kept, toleration) for kept in merged):
-            continue
-        later = tolerations[i + 1 :]
-        if any(other != toleration and _is_superset(other, toleration) for other in later):
-            continue
-        merged.append(toleration)
-    return merged
-
-
-def _is_superset(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
-    """Whether `wide` tolerates everything `narrow` does, for at least as long."""
-    if wide == narrow:
-        return True
-    is_exists = wide.get("operator") == "Exists"
-    if wide.get("key", "") != narrow.get("key", "") and not (not wide.get("key") and is_exists):
-        return False
-    if wide.get("effect") and wide["effect"] != narrow.get("effect"):
-        return False
-    if wide.get("effect") == "NoExecute" and wide.get("tolerationSeconds") is not None:
-        seconds = narrow.get("tolerationSeconds")
-        if seconds is None or seconds > wide["tolerationSeconds"]:
-            return False
-    if is_exists:
-        return True
-    both_equal = wide.get("operator", "") in ("", "Equal") and narrow.get("operator") == "Equal"
-    return both_equal and wide.get("value", "") == narrow.get("value", "")
 
 
 def _is_equal(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> bool:

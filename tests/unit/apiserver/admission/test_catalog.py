@@ -11,19 +11,20 @@ def test_without_flags_the_default_plugins_are_on() -> None:
     """Nothing asked for, nothing changed; and some plugins are off until somebody wants them."""
     assert enabled() == DEFAULT_ON
     assert "NamespaceLifecycle" in DEFAULT_ON
-    assert "ImagePolicyWebhook" not in DEFAULT_ON
+    assert "AlwaysPullImages" not in DEFAULT_ON
 
 
 def test_flags_add_and_take_away() -> None:
     """One flag switches on beside the defaults, the other switches defaults off."""
-    names = enabled(["ImagePolicyWebhook"], ["PodSecurity", "LimitRanger"])
+    names = enabled(["AlwaysPullImages"], ["PodSecurity", "LimitRanger"])
 
-    assert names == (DEFAULT_ON | {"ImagePolicyWebhook"}) - {"PodSecurity", "LimitRanger"}
+    assert names == (DEFAULT_ON | {"AlwaysPullImages"}) - {"PodSecurity", "LimitRanger"}
 
 
 @pytest.mark.parametrize(
     ("enable", "disable", "said"),
     [
+        (["EventRateLimit"], [], 'couldn\'t init admission plugin "EventRateLimit": no config specified'),
         (["Nope"], [], 'enable-admission-plugins plugin "Nope" is unknown'),
         ([], ["nope"], 'disable-admission-plugins plugin "nope" is unknown'),
         (
