@@ -15,8 +15,9 @@ import orjson
 
 from apiserver.schema.definitions import Schema
 from apiserver.schema.openapi_custom import CustomSchemas
-from apiserver.schema.openapi_paths import COMPONENTS, ServedKind, ServedSubresource, as_v2, paths_of, resources_of
+from apiserver.schema.openapi_paths import COMPONENTS, ServedKind, ServedSubresource, as_v2, paths_of
 from apiserver.schema.openapi_protobuf import encode
+from apiserver.schema.openapi_roots import Root, resources_of, roots_of
 from apiserver.schema.openapi_schemas import DEFINITIONS, schemas_v2, schemas_v3
 
 __all__ = ["OpenApi", "ServedKind", "ServedSubresource"]
@@ -45,7 +46,10 @@ class OpenApi:
         self._kinds: dict[str, list[ServedKind]] = {}
         for kind in kinds:
             self._kinds.setdefault(kind.group_version_path, []).append(kind)
+        built_in = [kind for served in self._kinds.values() for kind in served if kind.schema is None]
+        self._roots = roots_of(dict.fromkeys(kind.group for kind in built_in if kind.group))
         self._hashes = {path: self._hash(served) for path, served in self._kinds.items()}
+        self._hashes |= {path: self._hash([root]) for path, root in self._roots.items()}
         self._hash_of_all = hashlib.sha512(repr(self._hashes).encode()).hexdigest().upper()
         self._documents: dict[str, bytes] = {}
         self._index = b""
@@ -53,7 +57,7 @@ class OpenApi:
     def index(self) -> bytes:
         """What /openapi/v3 answers: the documents and where they are."""
         if not self._index:
-            paths = {path: {"serverRelativeURL": self.url(path)} for path in sorted(self._kinds)}
+            paths = {path: {"serverRelativeURL": self.url(path)} for path in sorted(self._hashes)}
             self._index = orjson.dumps({"paths": paths})
         return self._index
 
@@ -68,11 +72,13 @@ class OpenApi:
         return self._hashes.get(path, "")
 
     def v3(self, path: str) -> bytes | None:
-        """The document of a group version (`api/v1`, `apis/apps/v1`), None where nothing is served there."""
-        if path not in self._kinds:
+        """The document of a group version (`apis/apps/v1`) or of a root (`apis/apps`), None where nothing is there."""
+        if path not in self._hashes:
             return None
         if path not in self._documents:
-            self._documents[path] = orjson.dumps(self._document_v3(self._kinds[path]))
+            root = self._roots.get(path)
+            document = self._document_v3(self._kinds[path]) if root is None else self._document_of(root)
+            self._documents[path] = orjson.dumps(document)
         return self._documents[path]
 
     def v2(self) -> bytes:
@@ -92,22 +98,28 @@ class OpenApi:
         described = self._schema.described()
         schemas = schemas_v3(described, (*_wanted(kinds), *names.values()))
         _mark_of(kinds[0].group_version_path, schemas)
+        paths = dict([resources_of(kinds[0]).path(), *(item for kind in kinds for item in paths_of(kind, names))])
+        return self._around(paths, schemas | _custom(kinds, names, CustomSchemas(described, COMPONENTS)))
+
+    def _document_of(self, root: Root) -> dict[str, Any]:
+        return self._around(dict([root.path()]), schemas_v3(self._schema.described(), [root.component]))
+
+    def _around(self, paths: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
         return {
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": self._git_version},
-            "paths": dict([resources_of(kinds[0]), *(item for kind in kinds for item in paths_of(kind, names))]),
-            "components": {
-                "schemas": schemas | _custom(kinds, names, CustomSchemas(described, COMPONENTS)),
-                "securitySchemes": _SECURITY,
-            },
+            "paths": paths,
+            "components": {"schemas": schemas, "securitySchemes": _SECURITY},
         }
 
     def _document_v2(self) -> dict[str, Any]:
         kinds = [kind for served in self._kinds.values() for kind in served]
         names = self._component_names(kinds)
         described = self._schema.described()
-        schemas = schemas_v2(described, (*_wanted(kinds), *names.values()))
-        paths = [resources_of(served[0]) for served in self._kinds.values()]
+        roots = [*self._roots.values(), *(resources_of(served[0]) for served in self._kinds.values())]
+        wanted = (*_wanted(kinds), *names.values(), *(root.component for root in roots))
+        schemas = schemas_v2(described, wanted)
+        paths = [root.path() for root in roots]
         paths += (item for kind in kinds for item in paths_of(kind, names))
         return {
             "swagger": "2.0",
@@ -136,8 +148,8 @@ class OpenApi:
                     names[body] = name
         return names
 
-    def _hash(self, kinds: Sequence[ServedKind]) -> str:
-        made_of = (self._git_version, self._schema.version, [repr(kind) for kind in kinds])
+    def _hash(self, parts: Sequence[ServedKind | Root]) -> str:
+        made_of = (self._git_version, self._schema.version, [repr(part) for part in parts])
         return hashlib.sha512(repr(made_of).encode()).hexdigest().upper()
 
 

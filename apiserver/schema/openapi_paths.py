@@ -8,16 +8,16 @@ it with the kinds that are served, which the registry knows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Operation = dict[str, Any]
 
 COMPONENTS = "#/components/schemas/"
-_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _WATCH_MEDIA_TYPES = (
-    *_MEDIA_TYPES,
+    *MEDIA_TYPES,
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf;stream=watch",
 )
@@ -85,7 +85,7 @@ class _Target:
     subresource: str = ""
 
     def operation_id(self, verb: tuple[str, str], suffix: str = "") -> str:
-        group = _group_in_id(self.served.group)
+        group = group_in_id(self.served.group)
         where = "Namespaced" if self.has_namespace else ""
         subresource = "".join(word.capitalize() for word in self.subresource.split("/"))
         return (
@@ -111,22 +111,32 @@ def paths_of(served: ServedKind, component_of: Mapping[tuple[str, str, str], str
         yield collection, {**item, "parameters": _path_parameters(*names)}
     if item := dict(_object_operations(target, served.verbs)):
         yield f"{collection}/{{name}}", {**item, "parameters": _path_parameters("name", *names)}
+    if "watch" in served.verbs and served.schema is None:
+        yield from _watch_paths(served, target)
     for sub in served.subresources:
         below = _target(served, sub.group, sub.version, sub.kind, component_of, subresource=sub.name)
         if item := dict(_object_operations(below, sub.verbs)):
             yield f"{collection}/{{name}}/{sub.name}", {**item, "parameters": _path_parameters("name", *names)}
 
 
-def resources_of(served: ServedKind) -> tuple[str, Operation]:
-    """The path at which discovery tells what the group version of that kind has."""
-    content = {media_type: {"schema": _ref(f"{_META}.APIResourceList")} for media_type in _MEDIA_TYPES}
-    operation = {
-        "tags": [f"{_tag(served.group)}_{served.version}"],
-        "description": "get available resources",
-        "operationId": f"get{_group_in_id(served.group)}{served.version.capitalize()}APIResources",
-        "responses": {"200": {"description": "OK", "content": content}, "401": {"description": "Unauthorized"}},
-    }
-    return f"/{served.group_version_path}/", {"get": operation}
+def _watch_paths(served: ServedKind, target: _Target) -> Iterator[tuple[str, Operation]]:
+    """The paths of old under /watch/; custom kinds came after them."""
+    above = f"/{served.group_version_path}/watch"
+    collection = f"{above}/{served.plural}"
+    names: tuple[str, ...] = ()
+    if served.is_namespaced:
+        everywhere = replace(target, has_namespace=False)
+        yield collection, _watch(everywhere, "watchlist", "ListForAllNamespaces")
+        collection, names = f"{above}/namespaces/{{namespace}}/{served.plural}", ("namespace",)
+    yield collection, _watch(target, "watchlist", "List", *names)
+    yield f"{collection}/{{name}}", _watch(target, "watch", "", "name", *names)
+
+
+def _watch(target: _Target, action: str, suffix: str, *names: str) -> Operation:
+    operation = _operation(target, ("watch", ""), action, f"{META}.WatchEvent", _WATCH_MEDIA_TYPES, suffix)
+    description = f"watch {target.served.kind}. deprecated: use the 'watch' parameter with a list operation instead."
+    parameters = [*_LIST_PARAMETERS, *_path_parameters(*names)]
+    return {"get": {**operation, "description": description}, "parameters": parameters}
 
 
 def _target(
@@ -159,7 +169,7 @@ def _collection_operations(target: _Target) -> Iterator[tuple[str, Operation]]:
     if "create" in verbs:
         yield "post", _write(target, ("create", ""), "post")
     if "deletecollection" in verbs:
-        operation = _operation(target, ("delete", "Collection"), "deletecollection", f"{_META}.Status")
+        operation = _operation(target, ("delete", "Collection"), "deletecollection", f"{META}.Status")
         parameters = [*_LIST_PARAMETERS, *_DELETE_PARAMETERS]
         yield "delete", {**operation, "parameters": parameters, "requestBody": _delete_options()}
 
@@ -178,7 +188,7 @@ def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[
     if "patch" in verbs:
         yield "patch", _patch(target)
     if "delete" in verbs:
-        operation = _operation(target, ("delete", ""), "delete", f"{_META}.Status", more={"202": "Accepted"})
+        operation = _operation(target, ("delete", ""), "delete", f"{META}.Status", more={"202": "Accepted"})
         yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": _delete_options()}
 
 
@@ -190,14 +200,14 @@ def _list(target: _Target, suffix: str = "") -> Operation:
 def _write(target: _Target, verb: tuple[str, str], action: str) -> Operation:
     more = {"201": "Created", "202": "Accepted"} if action == "post" else {"201": "Created"}
     operation = _operation(target, verb, action, target.component, more=more)
-    body = {"content": {"*/*": {"schema": _ref(target.component)}}, "required": True}
+    body = {"content": {"*/*": {"schema": ref(target.component)}}, "required": True}
     return {**operation, "parameters": list(_WRITE_PARAMETERS), "requestBody": body}
 
 
 def _patch(target: _Target) -> Operation:
     operation = _operation(target, ("patch", ""), "patch", target.component, more={"201": "Created"})
     types = _PATCH_MEDIA_TYPES[:3] if target.served.schema is not None else _PATCH_MEDIA_TYPES
-    body = {"content": {media_type: {"schema": _ref(f"{_META}.Patch")} for media_type in types}, "required": True}
+    body = {"content": {media_type: {"schema": ref(f"{META}.Patch")} for media_type in types}, "required": True}
     return {**operation, "parameters": [*_WRITE_PARAMETERS, _FORCE], "requestBody": body}
 
 
@@ -206,16 +216,16 @@ def _operation(
     verb: tuple[str, str],
     action: str,
     component: str,
-    media_types: Sequence[str] = _MEDIA_TYPES,
+    media_types: Sequence[str] = MEDIA_TYPES,
     suffix: str = "",
     more: Mapping[str, str] = _NOTHING_MORE,
 ) -> Operation:
     """`more`: other answers of the same schema, by status."""
     served = target.served
     what = f"{target.subresource} of the specified {served.kind}" if target.subresource else served.kind
-    answer = {"content": {media_type: {"schema": _ref(component)} for media_type in media_types}} if component else {}
+    answer = {"content": {media_type: {"schema": ref(component)} for media_type in media_types}} if component else {}
     return {
-        "tags": [f"{_tag(served.group)}_{served.version}"],
+        "tags": [f"{tag_of(served.group)}_{served.version}"],
         "description": f"{action} {what}",
         "operationId": target.operation_id(verb, suffix),
         "responses": {
@@ -232,7 +242,7 @@ def _connect(target: _Target, method: str) -> Operation:
     """A request that is passed on: its answer is whatever comes back."""
     operation = _operation(target, ("connect", ""), "connect", "")
     title = method.capitalize()
-    group, version = _group_in_id(target.served.group), target.served.version.capitalize()
+    group, version = group_in_id(target.served.group), target.served.version.capitalize()
     where = "Namespaced" if target.has_namespace else ""
     name = f"connect{group}{version}{title}{where}{target.served.kind}{target.subresource.capitalize()}"
     answer = {"description": "OK", "content": {"*/*": {"schema": {"type": "string"}}}}
@@ -245,14 +255,14 @@ def _connect(target: _Target, method: str) -> Operation:
 
 
 def _delete_options() -> Operation:
-    return {"content": {"*/*": {"schema": _ref(f"{_META}.DeleteOptions")}}}
+    return {"content": {"*/*": {"schema": ref(f"{META}.DeleteOptions")}}}
 
 
-def _ref(component: str) -> dict[str, str]:
+def ref(component: str) -> dict[str, str]:
     return {"$ref": COMPONENTS + component} if component else {}
 
 
-def _group_in_id(group: str) -> str:
+def group_in_id(group: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in _short_group(group).split("."))
 
 
@@ -260,7 +270,7 @@ def _short_group(group: str) -> str:
     return group.removesuffix(".k8s.io") or "core"
 
 
-def _tag(group: str) -> str:
+def tag_of(group: str) -> str:
     first, *rest = _short_group(group).split(".")
     return first + "".join(word.capitalize() for word in rest)
 

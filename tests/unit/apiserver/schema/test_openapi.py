@@ -65,9 +65,38 @@ def test_the_index_leads_to_one_document_a_group_version() -> None:
     """Each URL carries the hash that is the document's ETag, so it changes when the document does."""
     paths = orjson.loads(DOCUMENTS.index())["paths"]
 
-    assert ["api/v1", "apis/apps/v1", "apis/example.com/v1"] == list(paths)
+    roots = ["api", "apis", "apis/apps", "version"]
+    assert sorted(["api/v1", "apis/apps/v1", "apis/example.com/v1", *roots]) == list(paths)
     expected = f"/openapi/v3/apis/apps/v1?hash={DOCUMENTS.etag('apis/apps/v1')}"
     assert expected == paths["apis/apps/v1"]["serverRelativeURL"]
+
+
+def test_roots_have_documents_of_their_own() -> None:
+    """Discovery and the version: one path each, and the schemas of its answer. Custom groups have none."""
+    document = v3("apis/apps")
+
+    operation = document["paths"]["/apis/apps/"]["get"]
+    assert ("getAppsAPIGroup", ["apps"]) == (operation["operationId"], operation["tags"])
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert set(references(document)) <= known
+    assert ["/version/"] == list(v3("version")["paths"])
+    assert DOCUMENTS.v3("apis/example.com") is None
+    assert {"/api/", "/apis/", "/apis/apps/", "/version/"} <= set(orjson.loads(DOCUMENTS.v2())["paths"])
+
+
+def test_built_in_kinds_can_be_watched_the_old_way() -> None:
+    """Under /watch/, everywhere, in a namespace and one by name; custom kinds are not."""
+    paths = v3("api/v1")["paths"]
+    of_pods = {path: item["get"]["operationId"] for path, item in paths.items() if path.startswith("/api/v1/watch/")}
+
+    assert {
+        "/api/v1/watch/pods": "watchCoreV1PodListForAllNamespaces",
+        "/api/v1/watch/namespaces/{namespace}/pods": "watchCoreV1NamespacedPodList",
+        "/api/v1/watch/namespaces/{namespace}/pods/{name}": "watchCoreV1NamespacedPod",
+        "/api/v1/watch/nodes": "watchCoreV1NodeList",
+        "/api/v1/watch/nodes/{name}": "watchCoreV1Node",
+    } == of_pods
+    assert not [path for path in v3("apis/example.com/v1")["paths"] if "/watch/" in path]
 
 
 def test_the_hash_tells_one_set_of_kinds_from_another() -> None:
