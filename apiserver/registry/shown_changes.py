@@ -19,7 +19,7 @@ class ShownChanges(NamedTuple):
 
 
 async def shown_changes(versioning: Versioning, batch: Sequence[Change], *, is_selective: bool) -> ShownChanges:
-    """A batch in one conversion. Where that fails one by one, so that all before the first that fails is shown.
+    """A batch in one conversion. Where that fails by halves, so that all before the first that fails is shown.
 
     The object before a change is shown only where it was deleted or a selection has to be made (`is_selective`).
     """
@@ -28,13 +28,12 @@ async def shown_changes(versioning: Versioning, batch: Sequence[Change], *, is_s
     except ApiError as error:
         if len(batch) <= 1:
             return ShownChanges((), error)
-    shown: list[Change] = []
-    for change in batch:
-        try:
-            shown += await _shown(versioning, (change,), is_selective)
-        except ApiError as error:
-            return ShownChanges(shown, error)
-    return ShownChanges(shown)
+    middle = len(batch) // 2
+    first = await shown_changes(versioning, batch[:middle], is_selective=is_selective)
+    if first.failure is not None:
+        return first
+    second = await shown_changes(versioning, batch[middle:], is_selective=is_selective)
+    return ShownChanges([*first.changes, *second.changes], second.failure)
 
 
 async def _shown(versioning: Versioning, batch: Sequence[Change], is_selective: bool) -> Sequence[Change]:

@@ -30,12 +30,18 @@ class Hook:
         self.reviews: list[Object] = []
         self.is_down = False
         self.convert: Callable[[Object, str], Object] = converted
+        self.admitted: list[Object] = []  # requests for admission, which it answers with `admission`
+        self.admission: Object = {}
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
         if self.is_down:
             raise httpx.ConnectError("down", request=request) from ConnectionRefusedError(111, "refused")
         await asyncio.sleep(0.01)
         review = orjson.loads(request.content)
+        if review["kind"] == "AdmissionReview":
+            self.admitted.append(review["request"])
+            answer = {"uid": review["request"]["uid"], "allowed": True, **self.admission}
+            return httpx.Response(200, json={**review, "response": answer})
         self.reviews.append(review)
         return httpx.Response(200, json=answer_to(review, self.convert))
 
@@ -46,7 +52,10 @@ class Hook:
         return [(request["desiredAPIVersion"], len(request["objects"])) for request in told]
 
 
-def with_hook(check: Callable[[Cluster, Hook], Coroutine[Any, Any, Found]], definition: Object | None = None) -> Found:
+def with_hook(
+    check: Callable[[Cluster, Hook], Coroutine[Any, Any, Found]],
+    definition: Object | None = None,
+) -> Found:
     """Run `check` where routes are served."""
     hook = Hook()
 

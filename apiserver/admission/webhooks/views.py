@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver.admission.chain import Attributes
 from apiserver.admission.forms import Forms
+from kubeloop.apimachinery.errors import ApiError, InternalError
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.resource import Resource
 
@@ -36,7 +37,12 @@ class Views:
         return shown
 
     async def _in_version(self, obj: ReadOnlyObject | None, kind: Resource) -> Object | None:
-        return None if obj is None else await self._forms.shown(obj, kind, self._attributes.resource)
+        if obj is None:
+            return None
+        try:
+            return await self._forms.shown(obj, kind, self._attributes.resource)
+        except ApiError as error:  # of the webhook that converts it
+            raise InternalError.because(error.message) from error
 
     async def replace(self, value: Any, kind: Resource) -> bool:
         """Take `value`, an object in the version of `kind`, for the new object; says whether it is another.

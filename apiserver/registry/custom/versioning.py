@@ -8,7 +8,7 @@ customresource_handler.go, crdConversionRESTOptionsGetter, and apimachinery's ve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -23,8 +23,9 @@ from kubeloop.apimachinery.meta import Object
 
 # Under this name the fields that are stored with an object tell its version. No selector can ask for it.
 STORED_IN = "apiVersion"
-# So many objects at most go into one review: a longer list takes several calls.
+# So many objects, and so many bytes of them, go into one review: a longer list takes several calls.
 MAX_OBJECTS_IN_REVIEW = 500
+MAX_BYTES_IN_REVIEW = 8 << 20
 
 Fields = Callable[[Object], Mapping[str, str]]
 
@@ -53,10 +54,8 @@ class DefinedVersions:
         for version, group in groupby(sorted(numbered), key=itemgetter(0)):
             self.check(version)
             numbers = [i for _, i in group]
-            for start in range(0, len(numbers), MAX_OBJECTS_IN_REVIEW):
-                chunk = numbers[start : start + MAX_OBJECTS_IN_REVIEW]
-                for i, obj in zip(chunk, await self._asked([objects[i] for i in chunk], to), strict=True):
-                    result[i] = self.formed(obj)
+            for i, obj in zip(numbers, await self._asked([objects[i] for i in numbers], to), strict=True):
+                result[i] = self.formed(obj)
         return result
 
     async def _asked(self, objects: Sequence[Object], to: str) -> list[Object]:
@@ -97,8 +96,11 @@ class CustomVersioning:
         return await self._shown.of(items)
 
     async def _made(self, items: Sequence[Stored]) -> Sequence[Stored]:
-        converted = await self._defined.converted([self._read(stored) for stored in items], self._version)
-        return [self._written(obj, stored) for obj, stored in zip(converted, items, strict=True)]
+        made: list[Stored] = []
+        for chunk in _chunks(items):
+            converted = await self._defined.converted([self._read(stored) for stored in chunk], self._version)
+            made += [self._written(obj, stored) for obj, stored in zip(converted, chunk, strict=True)]
+        return made
 
     def _read(self, stored: Stored) -> Object:
         """The whole object in the form of the version it was stored in, with defaults."""
@@ -145,6 +147,17 @@ class CustomVersioning:
         for version in (self._version, to_version):
             (whole,) = await self._defined.converted((whole,), version)
         return whole
+
+
+def _chunks(items: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
+    """As many at once as go into one review, one at least."""
+    start = size = 0
+    for i, stored in enumerate(items):
+        size += len(stored.body)
+        if i > start and (size > MAX_BYTES_IN_REVIEW or i - start == MAX_OBJECTS_IN_REVIEW):
+            yield items[start:i]
+            start, size = i, len(stored.body)
+    yield items[start:]
 
 
 def _without_type(whole: Object) -> Object:

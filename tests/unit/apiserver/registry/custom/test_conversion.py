@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
 from kubeloop.apimachinery.errors import Conflict, Invalid
 from kubeloop.apimachinery.meta import Object, name_of
+from kubeloop.apimachinery.resource import Resource
 from kubeloop.testing.cluster import Cluster
 from tests.testkit.conversion_hook import Hook, get, patch, with_hook
 from tests.testkit.converting import NEW, OLD, a_route
@@ -278,3 +281,34 @@ def test_deletions_answer_in_the_version_asked_for() -> None:
     assert [("a", "h:1"), ("b", "x:2")] == [
         (item["metadata"]["name"], item["spec"]["hostPort"]) for item in listed["items"]
     ]
+
+
+def test_an_admission_webhook_sees_the_version_it_asks_for() -> None:
+    """One that knows only the new version is shown writes of the old one in it, and its patch is converted back."""
+
+    async def check(cluster: Cluster, hook: Hook) -> tuple[Object, Object, Object]:
+        rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["routes"]}
+        webhook = {
+            "name": "hook.example.com",
+            "clientConfig": {"url": "https://hooks.example.com/admit"},
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        group = Resource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "", namespaced=False)
+        await cluster.api.create(group, {"metadata": {"name": "hook"}, "webhooks": [webhook]})
+        await cluster.settled()
+        operations = [{"op": "replace", "path": "/spec/port", "value": 7}]
+        hook.admission = {"patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(operations)).decode()}
+        made = await cluster.create(a_route(resource=OLD, hostPort="h:1"), OLD)
+        return hook.admitted[0], made, await get(cluster, NEW)
+
+    asked, made, new = with_hook(check)
+
+    assert ("v1", "v1alpha1") == (asked["kind"]["version"], asked["requestKind"]["version"])
+    assert ("example.com/v1", "h", 1) == (
+        asked["object"]["apiVersion"],
+        asked["object"]["spec"]["host"],
+        asked["object"]["spec"]["port"],
+    )
+    assert ("h:7", 7) == (made["spec"]["hostPort"], new["spec"]["port"])

@@ -51,6 +51,21 @@ def test_writing_an_object_unchanged_migrates_it() -> None:
     assert [migrated, migrated] == later
 
 
+def test_the_version_survives_a_restart() -> None:
+    """A server that starts anew over the same storage converts what the one before stored in another version."""
+
+    async def check(cluster: Cluster, hook: Hook) -> Object:
+        await cluster.create(a_route(resource=OLD, hostPort="h:1"), OLD)
+        await change_definition(cluster, a_definition("v1", CLIENT))
+        await cluster.stop_server()
+        await cluster.start_server()
+        return await get(cluster, NEW)
+
+    new = with_hook(check, a_definition("v1alpha1", CLIENT))
+
+    assert {"host": "h", "port": 1, "tags": "old"} == new["spec"]
+
+
 def test_a_version_that_is_gone_cannot_be_read() -> None:
     """Objects left behind in a version that the definition no longer has are refused, as upstream does."""
 
