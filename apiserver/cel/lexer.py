@@ -28,6 +28,15 @@ _RAW_TEXT = re.compile(
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|X[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
+_GOOD_ESCAPE = r"""\\(?:[abfnrtv"'`\\?]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"""
+_WELL_ESCAPED = re.compile(rf"""[bB]?(["'])(?:{_GOOD_ESCAPE}|[^\\])*""", re.DOTALL)
+# A text as far as it is one.
+_BEGUN_ESCAPE = r"""(?:\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?)?"""
+_BEGUN_TEXT = re.compile(
+    rf"""[bB]?(?:"(?:{_GOOD_ESCAPE}|[^"\\\n\r])*|'(?:{_GOOD_ESCAPE}|[^'\\\n\r])*){_BEGUN_ESCAPE}"""
+    r"""|[bB]?[rR][bB]?(?:"[^"\n\r]*|'[^'\n\r]*)"""
+)
+_SHOWN = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 END = "<EOF>"
 BEYOND = 1 << 400
@@ -44,22 +53,26 @@ class Token:
     value: Any = None
 
 
-def tokens(source: str) -> list[Token]:
-    """All tokens, the last of kind `end`. Raises CompileError."""
-    return list(_tokens(source))
+def tokens(source: str) -> tuple[list[Token], list[Problem]]:
+    """All tokens, the last of kind `end`, and what is none: that is left out. Raises CompileError."""
+    problems: list[Problem] = []
+    return list(_tokens(source, problems)), problems
 
 
-def _tokens(source: str) -> Iterator[Token]:
+def _tokens(source: str, problems: list[Problem]) -> Iterator[Token]:
     position = 0
     while position < len(source):
         match = _RAW_TEXT.match(source, position)
         kind = "text" if match else ""
         if match is None:
             match = _TOKEN.match(source, position)
-            if match is None:
-                message = f"Syntax error: token recognition error at: '{source[position]}'"
-                raise Problems(source, [Problem(position, message)])
-            kind = match.lastgroup or ""
+            kind = (match.lastgroup or "") if match is not None else ""
+        if match is None or (kind == "text" and not _is_well_escaped(match[0])):
+            end = _where_stuck(source, position)
+            shown = source[position:end].translate(_SHOWN)
+            problems.append(Problem(position, f"Syntax error: token recognition error at: '{shown}'"))
+            position = end
+            continue
         text = match[0]
         if kind in ("ident", "operator", "quoted"):
             yield Token(kind, text.strip("`") if kind == "quoted" else text, position)
@@ -67,6 +80,17 @@ def _tokens(source: str) -> Iterator[Token]:
             yield Token("literal", text, position, _value(source, position, kind, text))
         position = match.end()
     yield Token("end", END, len(source))
+
+
+def _is_well_escaped(text: str) -> bool:
+    return "\\" not in text or _RAW_TEXT.fullmatch(text) is not None or _WELL_ESCAPED.fullmatch(text) is not None
+
+
+def _where_stuck(source: str, start: int) -> int:
+    """The end of what is no token: behind the character at which nothing fits any more."""
+    if (begun := _BEGUN_TEXT.match(source, start)) is not None:
+        return min(begun.end() + 1, len(source))
+    return min(start + (2 if source[start] in "|&=" else 1), len(source))
 
 
 def _value(source: str, position: int, kind: str, text: str) -> Any:

@@ -46,6 +46,11 @@ RESERVED = frozenset(
 _STARTS = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
+_FIELD_STARTS = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+_KEY_STARTS = (
+    "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, "
+    "BYTES, IDENTIFIER}"
+)
 TOO_DEEP = "expression recursion limit exceeded: 250"  # cel-go's words; the limit is lower here
 _MAX_DEPTH = 100
 
@@ -55,19 +60,29 @@ def parse(source: str) -> Node:
     return _Parser(source).whole()
 
 
+class _GivenUp(Exception):
+    """What is wrong was noted, and nothing sensible follows."""
+
+
 class _Parser:
     def __init__(self, source: str) -> None:
         self._source = source
-        self._tokens = tokens(source)
+        self._tokens, self._problems = tokens(source)
         self._next = 0
         self._depth = 0
 
     def whole(self) -> Node:
-        node = self._expression()
-        if self._peek().kind != "end":
-            token = self._peek()
-            is_alone = self._tokens[self._next + 1].kind == "end"
-            self._fail(token, f"{'extraneous' if is_alone else 'mismatched'} input '{token.text}' expecting {END}")
+        """Some mistakes are passed over, so that others are found too; the rest end it."""
+        try:
+            node = self._expression()
+            if self._peek().kind != "end":
+                token = self._peek()
+                is_alone = self._tokens[self._next + 1].kind == "end"
+                self._fail(token, f"{'extraneous' if is_alone else 'mismatched'} input '{token.text}' expecting {END}")
+        except _GivenUp:
+            pass
+        if self._problems:
+            raise Problems(self._source, self._problems)
         return node
 
     # -- operators, from the loosest ------------------------------------------------------------------------------
@@ -137,7 +152,8 @@ class _Parser:
         try:
             return macros.expanded(position, name, target, arguments) or Call(position, name, target, arguments)
         except macros.MacroError as error:
-            raise Problems(self._source, [Problem(error.position, str(error))]) from error
+            self._problems.append(Problem(error.position, str(error)))
+            return Literal(position, None)
 
     # -- primaries ------------------------------------------------------------------------------------------------
 
@@ -157,8 +173,18 @@ class _Parser:
                 return self._list(token)
             case "{":
                 return self._map(token)
-        kind = "mismatched" if token.kind == "end" else "extraneous"
-        return self._fail(token, f"{kind} input '{token.text}' expecting {_STARTS}")
+        return self._unexpected(token, _STARTS)
+
+    def _unexpected(self, token: Token, expected: str) -> Node:
+        """Where a value should begin: a token too many is passed over if a value follows."""
+        following = self._peek() if token.kind != "end" else token
+        if token.kind != "end" and _may_begin(following):
+            self._note(token, f"extraneous input '{token.text}' expecting {expected}")
+            return self._primary()
+        self._note(token, f"mismatched input '{token.text}' expecting {expected}")
+        if token.kind != "end" and following.kind == "end":
+            self._note(following, f"mismatched input '{following.text}' expecting {_STARTS}")
+        raise _GivenUp
 
     def _literal(self, token: Token) -> Node:
         value = token.value
@@ -180,9 +206,10 @@ class _Parser:
         if token.text in constants:
             return Literal(token.position, constants[token.text])
         if token.text == "in":
-            self._fail(token, f"mismatched input 'in' expecting {_STARTS}")
+            return self._unexpected(token, _STARTS)
         if token.text in RESERVED:
-            raise Problems(self._source, [Problem(token.position, f"reserved identifier: {token.text}")])
+            self._problems.append(Problem(token.position, f"reserved identifier: {token.text}"))
+            return Literal(token.position, None)
         if (opening := self._accept("(")) is not None:
             return self._call(opening.position, token.text, None, self._arguments(")"))
         return self._struct_or_ident(token)
@@ -206,7 +233,9 @@ class _Parser:
                 optional.add(len(entries))
             key = self._peek()
             if key.kind not in ("ident", "quoted"):
-                self._fail(key, f"extraneous input '{key.text}' expecting {{'}}', ',', IDENTIFIER}}")
+                is_followed = self._tokens[self._next + 1].kind in ("ident", "quoted") if key.kind != "end" else False
+                what = "extraneous" if is_followed else "mismatched"
+                self._fail(key, f"{what} input '{key.text}' expecting {_FIELD_STARTS}")
             self._next += 1
             self._expect(":")
             entries.append((key.text, self._expression()))
@@ -233,7 +262,11 @@ class _Parser:
         while self._accept("}") is None:
             if self._accept("?") is not None:
                 optional.add(len(entries))
-            key = self._expression()
+            if not entries and not _may_begin(self._peek()):
+                self._next += 1
+                key = self._member(self._unexpected(self._tokens[self._next - 1], _KEY_STARTS))
+            else:
+                key = self._expression()
             self._expect(":")
             entries.append((key, self._expression()))
             if self._accept(",") is None:
@@ -275,8 +308,21 @@ class _Parser:
             self._fail(found, what)
         return token
 
+    def _note(self, token: Token, message: str) -> None:
+        self._problems.append(Problem(token.position, f"Syntax error: {message}"))
+
     def _refuse(self, token: Token, message: str) -> NoReturn:
-        raise Problems(self._source, [Problem(token.position, message)])
+        self._problems.append(Problem(token.position, message))
+        raise _GivenUp
 
     def _fail(self, token: Token, message: str) -> NoReturn:
-        raise Problems(self._source, [Problem(token.position, f"Syntax error: {message}")])
+        self._note(token, message)
+        raise _GivenUp
+
+
+def _may_begin(token: Token) -> bool:
+    """Whether a value can begin with it."""
+    return token.kind == "literal" or (token.kind == "ident" and token.text != "in") or token.text in _OPENING
+
+
+_OPENING = ("[", "{", "(", ".", "-", "!")

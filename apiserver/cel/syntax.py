@@ -125,5 +125,13 @@ class Problems(CompileError):
 def _shown(source: str, problem: Problem) -> str:
     before = source[: problem.position]
     line, column = before.count("\n") + 1, problem.position - (before.rfind("\n") + 1)
-    text = source.split("\n")[line - 1]
-    return f"ERROR: <input>:{line}:{column + 1}: {problem.message}\n | {text}\n | {'.' * column}^"
+    text = source.split("\n")[line - 1].replace("\t", " ")
+    shown = f"ERROR: <input>:{line}:{column + 1}: {problem.message}"
+    if len(text.encode()) > _LONGEST_LINE:
+        return shown
+    dots = "".join("." if character.isascii() else "．" for character in text[:column])
+    mark = "^" if text[column : column + 1].isascii() else "＾"
+    return f"{shown}\n | {text}\n | {dots}{mark}"
+
+
+_LONGEST_LINE = 16384  # bytes; longer ones are not shown

@@ -78,6 +78,56 @@ def test_problems(source: str, problem: str) -> None:
     assert f"ERROR: <input>:{problem}" == str(refusal.value).partition("\n")[0]
 
 
+STARTS = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "problems"),
+    [
+        (
+            "1 = 2",
+            [
+                "1:3: Syntax error: token recognition error at: '= '",
+                "1:5: Syntax error: extraneous input '2' expecting <EOF>",
+            ],
+        ),
+        (
+            "s == 'abc",
+            [
+                "1:6: Syntax error: token recognition error at: ''abc'",
+                f"1:10: Syntax error: mismatched input '<EOF>' expecting {STARTS}",
+            ],
+        ),
+        ("* 1", [f"1:1: Syntax error: extraneous input '*' expecting {STARTS}"]),
+        (
+            "1 + +",
+            [
+                f"1:5: Syntax error: mismatched input '+' expecting {STARTS}",
+                f"1:6: Syntax error: mismatched input '<EOF>' expecting {STARTS}",
+            ],
+        ),
+        (
+            "[1].map(var, var)",
+            [
+                "1:9: reserved identifier: var",
+                "1:9: argument is not an identifier",
+                "1:14: reserved identifier: var",
+            ],
+        ),
+        ("Msg{:1}", ["1:5: Syntax error: mismatched input ':' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"]),
+    ],
+)
+def test_syntax_errors(source: str, problems: list[str]) -> None:
+    """Several mistakes are told of at once, as ANTLR's parser goes on after one."""
+    with pytest.raises(CompileError) as refusal:
+        Environment(VARIABLES).compile(source)
+
+    told = [line for line in str(refusal.value).split("\n") if line.startswith("ERROR")]
+    assert [f"ERROR: <input>:{problem}" for problem in problems] == told
+
+
 def test_mixed_lists_may_be_formatted() -> None:
     """Only the arguments of format() may be of several types."""
     program = Environment(VARIABLES).compile("'%s %.1f %s %e'.format(['a', 1.25, {'k': [b'x', 1.5]}, 1234.5])")
