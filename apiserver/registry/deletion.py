@@ -97,6 +97,9 @@ class Deleter:
                 "The object might have been modified",
             ),
         ):
+            if wanted not in (None, found) and self.kind.strategy.has_own_deletion:
+                where = f"{label} in precondition: {wanted}, {label} in object meta: {found}"
+                raise Conflict.of(self.kind.plural, self.kind.group, metadata["name"], f"Precondition failed: {where}")
             if wanted not in (None, found):
                 raise Conflict.of(
                     self.kind.resource.kind,
@@ -117,8 +120,8 @@ class Deleter:
         now = self._machinery.clock.now()
         strategy = self.kind.strategy
         if (begun := strategy.begin_deletion(obj, now)) is not None:
-            if finalizers := wanted_finalizers(begun["metadata"].get("finalizers") or [], options, False):
-                begun["metadata"]["finalizers"] = finalizers
+            if "deletionTimestamp" not in obj["metadata"]:
+                _set_first_finalizers(begun["metadata"], options)
             return begun
         grace = Grace.OVER
         if strategy.graceful_deletion:
@@ -205,6 +208,23 @@ def mark_deleted(obj: Object, now: datetime) -> None:
 def _raise_generation(obj: Object) -> None:
     if generation := obj["metadata"].get("generation"):
         obj["metadata"]["generation"] = generation + 1
+
+
+def _set_first_finalizers(metadata: Object, options: DeleteOptions) -> None:
+    """What the policy asks for at the first step of a kind's own deletion, where "not orphaned" means foreground."""
+    present = metadata.get("finalizers") or []
+    policy, orphan = options.propagation_policy, options.orphan_dependents
+    wanted = [name for name in present if name not in (ORPHAN, FOREGROUND)]
+    if orphan is None and policy is None:
+        return
+    if orphan or (orphan is None and policy == "Orphan"):
+        wanted.append(ORPHAN)
+    elif orphan is False or policy == "Foreground":
+        wanted.append(FOREGROUND)
+    if wanted:
+        metadata["finalizers"] = wanted
+    else:
+        metadata.pop("finalizers", None)
 
 
 def wanted_finalizers(present: list[str], options: DeleteOptions, orphans_by_default: bool) -> list[str]:

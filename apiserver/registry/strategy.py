@@ -39,6 +39,7 @@ class Strategy:
     graceful_deletion = False  # pods: deletion waits for the kubelet
     returns_object_on_delete = False  # DELETE answers with the object instead of a Status
     orphans_by_default = False  # a raw DELETE leaves dependents (Job, ReplicationController)
+    has_own_deletion = False  # `begin_deletion` is the kind's (Namespace), and so are the words of its preconditions
     can_have_dependents = True  # a propagation policy means something (not so for events)
     checks_finalizer_domains = True  # a finalizer without a domain is refused (not so for custom resources)
     looks_at_metadata = True  # False: only the store does, and of a new object only where the kind found nothing wrong

@@ -24,6 +24,8 @@ FIELDS = FieldMap({"status.phase": ("status", "phase")})
 
 class NamespaceStrategy(PlainKind):
     rechecks_object = True
+    has_own_deletion = True
+    returns_object_on_delete = True
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         return validation.dns_label_errors(name, is_prefix)

@@ -83,3 +83,21 @@ def test_events_have_no_dependents() -> None:
     gone = exchange(Ask("POST", path, event), Ask("DELETE", f"{path}/e?propagationPolicy=Orphan"))[-1]
 
     assert (gone.status, gone.body["kind"]) == (200, "Status")
+
+
+def test_a_namespace_goes_in_steps_of_its_own() -> None:
+    """With other words, with "not orphaned" meaning in the foreground, and with the object as the last answer."""
+    path = "/api/v1/namespaces"
+    refused, begun, again, _, gone = exchange(
+        Ask("POST", path, {"metadata": {"name": "n"}}),
+        Ask("DELETE", f"{path}/n", {"preconditions": {"uid": "x"}}),
+        Ask("DELETE", f"{path}/n", {"orphanDependents": False}),
+        Ask("DELETE", f"{path}/n?propagationPolicy=Orphan"),
+        Ask("PUT", f"{path}/n/finalize", {"metadata": {"name": "n", "finalizers": ["foregroundDeletion"]}, "spec": {}}),
+        Ask("DELETE", f"{path}/n?propagationPolicy=Background"),
+    )[1:]
+
+    assert 'on namespaces "n": Precondition failed: UID in precondition: x' in refused.message
+    assert (begun.status, begun.body["metadata"]["finalizers"]) == (202, ["foregroundDeletion"])
+    assert again.body["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert (gone.status, gone.body["kind"]) == (200, "Namespace")
