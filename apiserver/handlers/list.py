@@ -38,10 +38,11 @@ def _response(call: Call, page: Page) -> Response:
 async def delete_collection(call: Call) -> Response:
     """Delete what the selectors choose, one by one; the answer lists it as it was found."""
     kind = call.target.kind
-    options = delete_options(call)
-    context = replace(call.context(), dry_run=options.dry_run, options=options.shown())
     list_options = ListOptions.parse({k: v for k, v in call.query.items() if k != "watch"})
     selection = select(kind, list_options.label_selector, list_options.field_selector)
+    options = delete_options(call)
+    context = replace(call.context(), dry_run=options.dry_run, options=options.shown())
+    call.warnings.add(*kind.strategy.deletion_warnings(options.says_what_becomes_of_dependents))
     page = await call.registry.lister.list(kind, call.target.namespace, list_options, selection)
     deleter = call.registry.deleter(kind)
     deleted = []

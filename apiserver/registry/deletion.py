@@ -55,8 +55,7 @@ class Deleter:
         """
         admit = None if is_admitted else partial(self._admit, context=context, is_one_of_many=is_one_of_many)
         key = Key(self.kind.storage, context.namespace, context.name)
-        is_given = options.propagation_policy is not None or options.orphan_dependents is not None
-        context.warnings.add(*self.kind.strategy.deletion_warnings(is_given))
+        context.warnings.add(*self.kind.strategy.deletion_warnings(options.says_what_becomes_of_dependents))
         await self._cache.fresh()
         while True:
             current = self._cache.get(key)

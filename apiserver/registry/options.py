@@ -105,6 +105,10 @@ class DeleteOptions:
     uid: str | None = None
     resource_version: str | None = None
 
+    @property
+    def says_what_becomes_of_dependents(self) -> bool:
+        return self.propagation_policy is not None or self.orphan_dependents is not None
+
     def shown(self) -> Mapping[str, Any]:
         """What is set, as DeleteOptions has it."""
         preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}

@@ -101,3 +101,16 @@ def test_a_namespace_goes_in_steps_of_its_own() -> None:
     assert (begun.status, begun.body["metadata"]["finalizers"]) == (202, ["foregroundDeletion"])
     assert again.body["metadata"]["finalizers"] == ["foregroundDeletion"]
     assert (gone.status, gone.body["kind"]) == (200, "Namespace")
+
+
+def test_a_collection_is_chosen_before_it_is_deleted() -> None:
+    """A bad selector is told before a bad body, and jobs are warned about even where there are none."""
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    selector, body, warned = exchange(
+        Ask("DELETE", f"{MAPS}?labelSelector=!!", "{"), Ask("DELETE", MAPS, "{"), Ask("DELETE", jobs)
+    )
+
+    assert [answer.status for answer in (selector, body, warned)] == [400, 400, 200]
+    assert "unable to parse" in selector.message
+    assert "json parse error" in body.message
+    assert len(warned.warnings) == 1
