@@ -126,7 +126,9 @@ class _Patcher:
         path, value = _pointer(operation, "path", "replace operation failed to decode path"), operation.get("value")
         value = deep_copy(value)
         if path == "":
-            self.document = value if isinstance(value, dict | list) else self.document
+            if not isinstance(value, dict | list):
+                raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+            self.document = value
             return
         container, key = self._find(path, f"replace operation does not apply: doc is missing path: {path}: {MISSING}")
         if isinstance(container, list):

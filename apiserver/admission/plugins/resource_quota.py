@@ -140,7 +140,7 @@ def _check_countable(quota: ReadOnlyObject, evaluator: Evaluator, attributes: At
             raise attributes.forbidden(f"failed quota: {name_of(quota)}: {missing}")
     used = status.get("used") or {}
     if any(name not in used for name in names):
-        raise attributes.forbidden(f"status unknown for quota: {name_of(quota)}, resources: {','.join(names)}")
+        raise attributes.forbidden(f"status unknown for quota: {name_of(quota)}, resources: {','.join(sorted(names))}")
 
 
 def _used_after(quota: ReadOnlyObject, charge: Quantities, hard: Quantities, attributes: Attributes) -> Quantities:
