@@ -18,8 +18,11 @@ from apiserver.storage.interface import Key, Storage, Stored
 from apiserver.storage.reader import Reader
 from apiserver.watch.cache import WatchCache
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import BadRequest
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
+from kubeloop.apimachinery.validation import path_segment_errors
 
 # The field manager of what the server itself writes by the usual ways.
 SERVER = "kube-apiserver"
@@ -57,6 +60,12 @@ class Context:
     warnings: Warnings = field(default_factory=Warnings)
     annotate: Annotate = unheard  # adds to the request's audit event
     options: Mapping[str, Any] = field(default_factory=dict)  # CreateOptions and the like, as they were sent
+
+    def key(self, storage: str) -> Key:
+        """Where the object is kept that the request names; BadRequest for a name that no object can have."""
+        if reasons := path_segment_errors(self.name):
+            raise BadRequest(f"Name parameter invalid: {go_quote(self.name)}: {';'.join(reasons)}")
+        return Key(storage, self.namespace, self.name)
 
     def attributes(
         self, operation: str, resource: Resource, obj: Object | None = None, old: Object | None = None

@@ -18,7 +18,7 @@ from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.stored_forms import StoredForms
-from apiserver.storage.interface import Key, RevisionMismatch, Stored, Write
+from apiserver.storage.interface import RevisionMismatch, Stored, Write
 from kubeloop.apimachinery.errors import STALE, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time, moment_after, parse_time
@@ -54,7 +54,7 @@ class Deleter:
         a collection, so to admission it has no name.
         """
         admit = None if is_admitted else partial(self._admit, context=context, is_one_of_many=is_one_of_many)
-        key = Key(self.kind.storage, context.namespace, context.name)
+        key = context.key(self.kind.storage)
         context.warnings.add(*self.kind.strategy.deletion_warnings(options.says_what_becomes_of_dependents))
         await self._cache.fresh()
         while True:

@@ -185,7 +185,7 @@ class ResourceStore:
 
     async def _current(self, context: Context) -> Stored:
         await self._cache.fresh()
-        stored = self._cache.get(Key(self.kind.storage, context.namespace, context.name))
+        stored = self._cache.get(context.key(self.kind.storage))
         if stored is None:
             raise self._not_found(context.name)
         return stored
@@ -201,7 +201,7 @@ class ResourceStore:
         self._match_name(obj, context)
         drop_repeated_owners(obj, context.warnings)
         await self._cache.fresh()
-        exists = self._cache.get(Key(self.kind.storage, context.namespace, context.name)) is not None
+        exists = self._cache.get(context.key(self.kind.storage)) is not None
         if not exists and self.strategy.allow_create_on_update and not context.subresource:
             self._require_create(context)
             require_same(self.kind, {**obj["metadata"], "uid": ""}, uid=obj["metadata"].get("uid"))
@@ -245,7 +245,7 @@ class ResourceStore:
 
     async def apply(self, change: ApplyChange, context: Context) -> tuple[Stored, bool]:
         """Apply a configuration; says whether that created the object. `change` settles who owns what."""
-        key = Key(self.kind.storage, context.namespace, context.name)
+        key = context.key(self.kind.storage)
         while True:
             await self._cache.fresh()
             if self._cache.get(key) is not None or context.subresource:
