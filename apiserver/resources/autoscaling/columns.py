@@ -45,15 +45,18 @@ def _target(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
         return "<unknown type>"
     metric = spec.get(_FIELD_OF[kind]) or {}
     target = metric.get("target") or {}
-    current = (status.get(_FIELD_OF[kind]) or {}).get("current") or {}
+    measured = status.get(_FIELD_OF[kind])
+    current = (measured or {}).get("current") or {}
+    # Of a metric that was measured otherwise than it is asked for, the real server prints a nil pointer.
+    absent = _UNKNOWN if measured is None else "<nil>"
     if kind == "Pods":
-        return f"{current.get('averageValue', _UNKNOWN)}/{target.get('averageValue', '0')}"
+        return f"{current.get('averageValue', absent)}/{target.get('averageValue', '0')}"
     if kind in ("External", "Object"):
         if "averageValue" in target:
             return f"{current.get('averageValue', _UNKNOWN)}/{target['averageValue']} (avg)"
-        return f"{current.get('value', _UNKNOWN)}/{target.get('value', '0')}"
+        return f"{current.get('value', absent)}/{target.get('value', '0')}"
     if "averageValue" in target:
-        return f"{metric.get('name', '')}: {current.get('averageValue', _UNKNOWN)}/{target['averageValue']}"
+        return f"{metric.get('name', '')}: {current.get('averageValue', absent)}/{target['averageValue']}"
     wanted = _percentage(target.get("averageUtilization"), "<auto>")
     return f"{metric.get('name', '')}: {_percentage(current.get('averageUtilization'), _UNKNOWN)}/{wanted}"
 

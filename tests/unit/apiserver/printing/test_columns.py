@@ -450,6 +450,19 @@ def test_the_metrics_of_an_autoscaler() -> None:
     assert ["a", "D/d", "cpu: 45%/60%, <unknown>/10 + 1 more...", "<unset>", 5, 0, "60s"] == shown
 
 
+@pytest.mark.parametrize(
+    ("current", "shown"),
+    [({"value": "3"}, "3/7"), ({"averageValue": "3"}, "<nil>/7"), (None, "<unknown>/7")],
+)
+def test_a_metric_that_was_measured_otherwise(current: dict[str, str] | None, shown: str) -> None:
+    """A value is asked for and an average was measured: the real server prints a nil pointer."""
+    metrics = [{"type": "External", "external": {"target": {"value": "7"}}}]
+    measured = [{"type": "External", "external": {"current": current}}] if current else []
+    spec = {"metrics": metrics, "maxReplicas": 5}
+
+    assert shown == cells("autoscaling", "HorizontalPodAutoscaler", spec=spec, status={"currentMetrics": measured})[2]
+
+
 ABOUT = {"type": "Normal", "reason": "R", "involvedObject": {"kind": "Pod", "name": "p"}, "message": " hello "}
 
 
