@@ -95,9 +95,16 @@ def _served(kind: Kind) -> ServedKind:
         verbs=kind.verbs,
         schema=kind.custom.schema if kind.custom is not None else None,
         list_kind=kind.list_kind,
-        selectable=tuple(kind.strategy.selectable_fields({})) if kind.is_custom else (),
+        selectable=_selectable(kind),
         subresources=tuple(
             ServedSubresource(s.name, s.kind, s.verbs, s.group or resource.group, s.version or resource.version)
             for s in kind.subresources
         ),
     )
+
+
+def _selectable(kind: Kind) -> tuple[str, ...]:
+    """Those of a custom kind, in the order of its definition."""
+    if not kind.is_custom:
+        return ()
+    return tuple(name for name in kind.strategy.selectable_fields({}) if name in kind.strategy.selectable_field_names)

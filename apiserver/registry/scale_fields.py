@@ -5,12 +5,12 @@ Workloads of Kubernetes' own keep them at one place; a custom kind's definition 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from apiserver.registry.nested import AccessorError, dotted, nested_integer, nested_text
 from kubeloop.apimachinery import selectors, validation
-from kubeloop.apimachinery.errors import BadRequest, InternalError, Invalid
+from kubeloop.apimachinery.errors import ApiError, BadRequest, InternalError, Invalid
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import create_errors, non_negative_errors
 
@@ -77,32 +77,34 @@ class PathScale:
     selector_path: Path = ()
 
     def spec_replicas(self, workload: Object, *, may_be_absent: bool = False) -> int:
-        value = value_at(workload, self.spec_path)
+        value = _integer(workload, self.spec_path)
         if value is None and not may_be_absent:
-            path = "." + ".".join(self.spec_path)
-            raise InternalError.because(f'the spec replicas field "{path}" does not exist')
-        if value is None:
-            return _UNSET
-        return value if isinstance(value, int) else 0
+            raise InternalError.because(f'the spec replicas field "{dotted(self.spec_path)}" does not exist')
+        return _UNSET if value is None else value
 
     def status_replicas(self, workload: Object) -> int:
-        value = value_at(workload, self.status_path)
-        return value if isinstance(value, int) else 0
+        return _integer(workload, self.status_path) or 0
 
     def selector(self, workload: Object) -> str:
-        value = value_at(workload, self.selector_path) if self.selector_path else None
-        return value if isinstance(value, str) else ""
+        if not self.selector_path:
+            return ""
+        try:
+            return nested_text(workload, self.selector_path) or ""
+        except AccessorError as error:
+            raise ApiError(str(error), code=500) from error
 
     def check(self, scale: Object, replicas: int, name: str) -> None:
         if replicas == _UNSET:
-            path = "." + ".".join(self.spec_path)
-            raise BadRequest(f'the spec replicas field "{path}" cannot be empty')
+            raise BadRequest(f'the spec replicas field "{dotted(self.spec_path)}" cannot be empty')
 
     def with_replicas(self, workload: Object, replicas: int) -> Object:
         changed = deep_copy(workload)
         holder = changed
-        for step in self.spec_path[:-1]:
+        for i, step in enumerate(self.spec_path[:-1]):
             holder = holder.setdefault(step, {})
+            if not isinstance(holder, dict):
+                at = dotted(self.spec_path[: i + 1])
+                raise ApiError(f"value cannot be set because {at} is not a map[string]interface{{}}", code=500)
         holder[self.spec_path[-1]] = replicas
         return changed
 
@@ -110,10 +112,8 @@ class PathScale:
 WORKLOAD = WorkloadScale()
 
 
-def value_at(value: Any, path: Sequence[str]) -> Any:
-    """The value at a path of field names, None where there is none."""
-    for step in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(step)
-    return value
+def _integer(workload: Object, path: Path) -> int | None:
+    try:
+        return nested_integer(workload, path)
+    except AccessorError as error:
+        raise ApiError(str(error), code=500) from error

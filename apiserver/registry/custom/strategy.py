@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from apiserver.registry.custom.versioning import STORED_IN
-from apiserver.registry.scale_fields import PathScale, value_at
+from apiserver.registry.nested import AccessorError, dotted, nested_integer, nested_text, value_at
+from apiserver.registry.scale_fields import PathScale
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
 from apiserver.schema.json_schema import RULES, all_within
@@ -163,36 +164,24 @@ class CustomStrategy(Strategy):
         if self._scale is None:
             return []
         errors = _replicas_errors(obj, self._scale.status_path)
-        path = self._scale.selector_path
-        value = value_at(obj, path) if path else None
-        if value is not None and not isinstance(value, str):
-            errors.append(invalid(_dotted(path), "", _accessor_error(path, value, "string")))
+        if path := self._scale.selector_path:
+            try:
+                nested_text(obj, path)
+            except AccessorError as error:
+                errors.append(invalid(dotted(path), "", str(error)))
         return errors
 
 
 def _replicas_errors(obj: Object, path: tuple[str, ...]) -> list[FieldError]:
-    value = value_at(obj, path)
-    if value is None:
-        return []
-    if not isinstance(value, int) or isinstance(value, bool):
-        return [invalid(_dotted(path), 0, _accessor_error(path, value, "int64"))]
+    try:
+        value = nested_integer(obj, path) or 0
+    except AccessorError as error:
+        return [invalid(dotted(path), 0, str(error))]
     if value < 0:
-        return [invalid(_dotted(path), value, "should be a non-negative integer")]
+        return [invalid(dotted(path), value, "should be a non-negative integer")]
     if value > _MAX_INT32:
-        return [invalid(_dotted(path), value, f"should be less than or equal to {_MAX_INT32}")]
+        return [invalid(dotted(path), value, f"should be less than or equal to {_MAX_INT32}")]
     return []
-
-
-def _dotted(path: tuple[str, ...]) -> str:
-    return "." + ".".join(path)
-
-
-_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
-
-
-def _accessor_error(path: tuple[str, ...], value: Any, wanted: str) -> str:
-    found = _GO_TYPES.get(type(value), "map[string]interface {}")
-    return f"{_dotted(path)} accessor error: {value} is of the type {found}, expected {wanted}"
 
 
 def _finalizer_warnings(name: str) -> list[str]:
