@@ -24,6 +24,9 @@ NOBODY = User("")
 
 Annotate = Callable[[str, str], None]  # (key, value) of the audit event; the first value of a key stays
 
+# Annotations with this prefix hold parts of objects: only for events at level Request and above.
+PATCH_ANNOTATION = "patch.webhook.admission.k8s.io/"
+
 
 def unheard(key: str, value: str) -> None:
     """The annotations of requests that nobody audits."""

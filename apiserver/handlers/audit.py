@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 import structlog
 
+from apiserver.admission.chain import PATCH_ANNOTATION
 from apiserver.auth.gate import PASSAGE, Passage, is_long_running
 from apiserver.auth.reviews import user_info
 from apiserver.handlers.audit_file import WITHOUT_END, AuditFile, Rotation
@@ -304,8 +305,14 @@ def _event(request: _Request, verdict: Verdict, stage: str, now: datetime) -> Ob
         event["responseObject"] = _shown(answer, verdict)
     event["requestReceivedTimestamp"] = format_micro_time(request.received)
     event["stageTimestamp"] = format_micro_time(now)
-    if passage.annotations:
-        event["annotations"] = dict(sorted(passage.annotations.items()))  # as Go writes a map
+    shows_patches = verdict.is_at_least(REQUEST)
+    annotations = {
+        key: value
+        for key, value in sorted(passage.annotations.items())  # as Go writes a map
+        if shows_patches or not key.startswith(PATCH_ANNOTATION)
+    }
+    if annotations:
+        event["annotations"] = annotations
     return event
 
 

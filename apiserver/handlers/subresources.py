@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from apiserver.admission.chain import CREATE
+from apiserver.admission.chain import CONNECT, CREATE
 from apiserver.auth import reviews
 from apiserver.auth.authentication import Authenticator
 from apiserver.auth.authorization import Authorizer
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
+from apiserver.handlers.connect_options import connect_options
 from apiserver.handlers.encoding import write
 from apiserver.handlers.kubelet_calls import check_connection, check_container, check_log_options, check_service
 from apiserver.handlers.matching import match_namespace
@@ -105,6 +106,9 @@ class SubresourceHandler:
         target, what = call.target, call.target.subresource
         singular = target.kind.resource.kind.lower()
         name = check_connection(call.query, singular, target.name, what)
+        attributes = call.context().attributes(CONNECT, target.kind.resource, connect_options(call))
+        await call.registry.machinery.admission.mutate(attributes)
+        await call.registry.machinery.admission.validate(attributes)
         obj = (await call.registry.store(target.kind).get(replace(call.context(), name=name))).object()
         if singular == "pod" and what == "proxy":
             if not (obj.get("status") or {}).get("podIPs"):

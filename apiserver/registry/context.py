@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver.admission.chain import Annotate, Attributes, Chain, unheard
+from apiserver.admission.chain import CONNECT, Annotate, Attributes, Chain, unheard
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
@@ -82,7 +82,9 @@ class Context:
             old_object=old,
             user=self.user,
             dry_run=self.dry_run,
-            options={"kind": f"{operation.title()}Options", "apiVersion": _META, **self.options},
+            options={}
+            if operation == CONNECT
+            else {"kind": f"{operation.title()}Options", "apiVersion": _META, **self.options},
             warn=self.warnings.add,
             annotate=self.annotate,
         )

@@ -71,12 +71,13 @@ class CatalogForms:
             if kind.versioning is not None and held.version != resource.version:
                 obj = await kind.versioning.convert(obj, resource.api_version, held.api_version)
         else:
+            if self._schema.kind(resource.group, resource.version, resource.kind) is None:
+                return _without_type(value)  # what only connects (PodExecOptions) has no fields to be checked
             decoded = self._schema.codec(resource.group, resource.version, resource.kind).decode(value)
             if decoded.problems and strict:
                 raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
             obj = decoded.object
-        obj.pop("kind", None)
-        obj.pop("apiVersion", None)
+        obj = _without_type(obj)
         obj.setdefault("metadata", {})
         if kind is None:
             return obj
@@ -94,6 +95,10 @@ class CatalogForms:
         kind = self._catalog.get(resource.group, resource.version, resource.plural)
         assert kind is not None, "requests come for served resources"
         return kind
+
+
+def _without_type(obj: ReadOnlyObject) -> Object:
+    return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
 
 
 def shape_of(kind: Kind, schema: Schema) -> Shape:

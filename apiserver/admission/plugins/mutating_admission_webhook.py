@@ -8,17 +8,19 @@ Without configurations it costs a look into an empty list.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
-from apiserver.admission.chain import CONNECT, CREATE, DELETE, UPDATE, Attributes, Plugin
+from apiserver.admission.chain import CONNECT, CREATE, DELETE, PATCH_ANNOTATION, UPDATE, Attributes, Plugin
 from apiserver.admission.forms import Forms
 from apiserver.admission.webhooks.asking import Asker
 from apiserver.admission.webhooks.audience import Audience
 from apiserver.admission.webhooks.configurations import MUTATING, Configurations, Webhook
 from apiserver.admission.webhooks.invocation import Invocation, is_exempt
 from apiserver.admission.webhooks.outcome import CallFailed, Denied
-from apiserver.admission.webhooks.patching import patched
+from apiserver.admission.webhooks.patching import apply_patch, operations_of
+from apiserver.admission.webhooks.review import JSON_PATCH
 from apiserver.admission.webhooks.views import Views
 from apiserver.auth.authorization import Authorizer
 from apiserver.storage.reader import Reader
@@ -72,15 +74,15 @@ class MutatingAdmissionWebhook(Plugin):
     async def _ask(self, index: int, invocation: Invocation, attributes: Attributes, views: Views) -> bool:
         """Whether the webhook changed the object; raises its refusal."""
         webhook, began = invocation.webhook, self._asker.now()
+        where = f"round_{int(attributes.reinvocation.is_second)}_index_{index}"
         changed = False
         outcome: CallFailed | Denied | ApiError | None = None
         try:
-            changed = await self._change(invocation, attributes, views)
+            changed = await self._change(where, invocation, attributes, views)
         except (CallFailed, Denied, ApiError) as error:
             outcome = error
         self._asker.count(webhook, attributes.operation, began, outcome)
-        where = f"round_{int(attributes.reinvocation.is_second)}_index_{index}"
-        attributes.annotate(f"{_MUTATION}{where}", _annotation(webhook, changed))
+        attributes.annotate(f"{_MUTATION}{where}", _annotation(webhook, mutated=changed))
         if isinstance(outcome, CallFailed) and webhook.ignores_failures:
             self._asker.fail_open(webhook, outcome)
             attributes.annotate(f"failed-open.{_MUTATION}{where}", webhook.name)
@@ -88,14 +90,18 @@ class MutatingAdmissionWebhook(Plugin):
             raise self._asker.refusal(webhook, outcome)
         return changed
 
-    async def _change(self, invocation: Invocation, attributes: Attributes, views: Views) -> bool:
+    async def _change(self, where: str, invocation: Invocation, attributes: Attributes, views: Views) -> bool:
         shown = await views.shown(invocation.kind)
         answer = await self._asker.ask(invocation, attributes, shown.object, shown.old_object)
-        if not answer.patch:
+        operations = operations_of(answer.patch, invocation.webhook.name) if answer.patch else ()
+        if not operations:
             return False
-        return await patched(answer, invocation, views)
+        changed = await apply_patch(operations, answer, invocation, views)
+        patch = [dict(sorted(operation.items())) for operation in operations]
+        said = _annotation(invocation.webhook, patch=patch, patchType=JSON_PATCH)
+        attributes.annotate(f"{PATCH_ANNOTATION}{where}", said)
+        return changed
 
 
-def _annotation(webhook: Webhook, changed: bool) -> str:
-    said = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed}
-    return orjson.dumps(said).decode()
+def _annotation(webhook: Webhook, **more: Any) -> str:
+    return orjson.dumps({"configuration": webhook.configuration, "webhook": webhook.name, **more}).decode()

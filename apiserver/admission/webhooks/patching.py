@@ -18,15 +18,12 @@ from kubeloop.apimachinery.errors import InternalError
 from kubeloop.apimachinery.field import go_quote
 
 
-async def patched(answer: Answer, invocation: Invocation, views: Views) -> bool:
+async def apply_patch(operations: Sequence[Operation], answer: Answer, invocation: Invocation, views: Views) -> bool:
     """Apply the patch of an answer; says whether it changed anything.
 
-    Raises CallFailed where it is no patch, and an InternalError where it cannot be applied to this object.
+    Raises CallFailed where it is of another type, and an InternalError where it cannot be applied to this object.
     """
     name = invocation.webhook.name
-    patch = _operations(answer.patch, name)
-    if not patch:
-        return False
     shown = (await views.shown(invocation.kind)).object
     if shown is None:
         why = "attempted to modify the object, which is not supported for this operation"
@@ -35,12 +32,13 @@ async def patched(answer: Answer, invocation: Invocation, views: Views) -> bool:
         code = max(int((answer.status or {}).get("code") or 0), 400)
         raise CallFailed(name, f"unsupported patch type {go_quote(answer.patch_type)}", code)
     try:
-        return await views.replace(json_patch.carried_out(shown, patch), invocation.kind)
+        return await views.replace(json_patch.carried_out(shown, operations), invocation.kind)
     except (PatchError, DecodeError) as error:
         raise InternalError.because(str(error)) from error
 
 
-def _operations(patch: bytes, name: str) -> Sequence[Operation]:
+def operations_of(patch: bytes, name: str) -> Sequence[Operation]:
+    """The operations of a patch; CallFailed of the webhook `name` where it is none."""
     try:
         operations = parse(patch)
     except JsonSyntaxError as error:

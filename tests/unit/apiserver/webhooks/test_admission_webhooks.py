@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from apiserver.handlers.audit import AuditSettings
+from apiserver.handlers.audit_policy import Policy, Verdict
 from tests.testkit.exchange import APPLY, JSON_PATCH, Answer, Ask, exchange
 from tests.testkit.webhooks import EVERYTHING, Hooks, a_webhook, add, allow, deny, mutating, patch, validating
 
+DENIED = 'admission webhook "v.example.com" denied the request'
 MAPS = "/api/v1/namespaces/default/configmaps"
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
 CREATE = Ask("POST", MAPS, MAP)
@@ -187,6 +192,31 @@ def test_subresources_show_the_object_they_take(
         assert request.get("requestSubResource", "") == subresource
 
 
+@pytest.mark.parametrize(
+    ("ask", "kind", "options"),
+    [
+        (
+            Ask("POST", f"{PODS}/p/exec?command=sh&command=-c&stdin=true&tty=false&container=c"),
+            "PodExecOptions",
+            {"stdin": True, "container": "c", "command": ["sh", "-c"]},
+        ),
+        (Ask("POST", f"{PODS}/p/attach?stdout=1"), "PodAttachOptions", {"stdout": True}),
+        (Ask("POST", f"{PODS}/p/portforward?ports=80&ports=443"), "PodPortForwardOptions", {"ports": [80, 443]}),
+        (Ask("GET", f"{PODS}/p/proxy/a/b"), "PodProxyOptions", {"path": "/a/b"}),
+    ],
+)
+def test_connecting_to_a_pod_is_asked_about(ask: Ask, kind: str, options: dict[str, Any]) -> None:
+    """Before anybody looks whether there is something to connect to; the object is what the query says."""
+    hooks = Hooks(v=deny("not in this cluster", code=403))
+    rule = {**EVERYTHING, "operations": ["CONNECT"]}
+    answer = exchange(validating(a_webhook("v", rule)), ask, webhook_transports=hooks.transport)[-1]
+    assert (answer.status, answer.message) == (403, f"{DENIED}: not in this cluster")
+    _, request = hooks.asked[0]
+    assert request["object"] == {"kind": kind, "apiVersion": "v1", **options}
+    assert (request["operation"], request["name"], request["options"]) == ("CONNECT", "p", None)
+    assert request["subResource"] == ask.target.split("/")[7].partition("?")[0]
+
+
 def test_configurations_of_webhooks_are_never_shown_to_webhooks() -> None:
     """One that refuses everything can still be removed."""
     hooks = Hooks(v=deny())
@@ -280,8 +310,6 @@ def test_equivalent_requests_are_shown_in_the_version_of_the_rule(policy: str) -
 
 
 # -- what a no does ---------------------------------------------------------------------------------------------------
-
-DENIED = 'admission webhook "v.example.com" denied the request'
 
 
 @pytest.mark.parametrize(
@@ -596,6 +624,36 @@ def test_custom_resources_are_shown_and_changed_too() -> None:
     assert answer.body["spec"] == {"size": 3, "colour": "red"}
 
 
+def test_the_second_round_follows_what_other_plugins_made_of_the_object() -> None:
+    """A policy that changes the object after a webhook has seen it has the webhook asked again."""
+    policy = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [RULE]},
+            "reinvocationPolicy": "IfNeeded",
+            "mutations": [
+                {
+                    "patchType": "ApplyConfiguration",
+                    "applyConfiguration": {
+                        "expression": "Object{metadata: Object.metadata{labels: {'n': string(size(object.data))}}}"
+                    },
+                }
+            ],
+        },
+    }
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic"
+    hooks = Hooks(m=patch(add("/data/b", "2")))
+    answer = last(
+        hooks,
+        Ask("POST", f"{path}ies", policy),
+        Ask("POST", f"{path}ybindings", {"metadata": {"name": "p"}, "spec": {"policyName": "p"}}),
+        mutating(a_webhook("m", reinvocationPolicy="IfNeeded")),
+        CREATE,
+    )
+    assert [request["object"]["metadata"]["labels"] for _, request in hooks.asked] == [{"n": "1"}, {"n": "2"}]
+    assert answer.body["metadata"]["labels"] == {"n": "2"}
+
+
 # -- what is kept and counted -----------------------------------------------------------------------------------------
 
 
@@ -628,3 +686,35 @@ def test_calls_are_counted_under_upstreams_names() -> None:
         f'{prefix}_admission_duration_seconds_count{{name="x.example.com",{of},rejected="false",type="admit"}} 1',
     ):
         assert line in lines
+
+
+@pytest.mark.parametrize("level", ["Metadata", "Request"])
+def test_the_audit_log_tells_who_changed_what(tmp_path: Path, level: str) -> None:
+    """That there was a change at every level, the change itself from level Request on; and webhooks' own words."""
+    hooks = Hooks(
+        a=patch(add("/data/b", "2")),
+        b=lambda _: UNREACHABLE,
+        v=lambda _: {"allowed": True, "auditAnnotations": {"seen": "yes"}},
+    )
+    log = tmp_path / "audit.log"
+    policy = Policy((), Verdict(level))
+    exchange(
+        mutating(a_webhook("a"), a_webhook("b", failurePolicy="Ignore")),
+        validating(a_webhook("v")),
+        CREATE,
+        webhook_transports=hooks.transport,
+        audit=AuditSettings(str(log), policy=policy),
+    )
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    annotations = next(e["annotations"] for e in events if e["requestURI"] == MAPS and e["stage"] == "ResponseComplete")
+    mutation, config = "mutation.webhook.admission.k8s.io", '"configuration":"m","webhook":"'
+    expected = {
+        f"{mutation}/round_0_index_0": f'{{{config}a.example.com","mutated":true}}',
+        f"{mutation}/round_0_index_1": f'{{{config}b.example.com","mutated":false}}',
+        f"failed-open.{mutation}/round_0_index_1": "b.example.com",
+        "v.example.com/seen": "yes",
+    }
+    if level == "Request":
+        patched = '"patch":[{"op":"add","path":"/data/b","value":"2"}],"patchType":"JSONPatch"'
+        expected["patch.webhook.admission.k8s.io/round_0_index_0"] = f'{{{config}a.example.com",{patched}}}'
+    assert {k: v for k, v in annotations.items() if "authorization" not in k} == expected
