@@ -221,12 +221,18 @@ class _Stream:
     def _encoder(self, encoding: EventEncoding) -> EncodeEvent:
         if not self._call.form.transform and self._kind.conversion is None:
             head = self._kind.head
+            if self._kind.versioning is not None:
+                return lambda change, kind_of_event: encoding.encode(
+                    change,
+                    kind_of_event,  # type: ignore[arg-type]
+                    head,
+                    _shown(change, kind_of_event).body,
+                )
             return lambda change, kind_of_event: encoding.encode(change, kind_of_event, head)  # type: ignore[arg-type]
         return self._encode_parsed
 
     def _encode_parsed(self, change: Change, kind_of_event: str) -> bytes:
-        stored = change.previous if kind_of_event == "DELETED" else change.current
-        assert stored is not None
+        stored = _shown(change, kind_of_event)
         shown = Stored(stored.key, change.revision, stored.body, stored.labels, stored.fields)
         made = printed_of if self._call.form.transform else object_of
         return self._event(kind_of_event, made(self._kind, shown))
@@ -263,6 +269,13 @@ def _next_bookmark(now: float, deadline: float) -> float:
     """When a bookmark is due, in the time of the loop; after the last one, never."""
     at = min(now + BOOKMARK_SECONDS, deadline - LAST_BOOKMARK_SECONDS)
     return at if at > now else math.inf
+
+
+def _shown(change: Change, kind_of_event: str) -> Stored:
+    """The object an event shows."""
+    stored = change.previous if kind_of_event == "DELETED" else change.current
+    assert stored is not None
+    return stored
 
 
 def _as_added(stored: Stored) -> Change:

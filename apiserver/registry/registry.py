@@ -37,6 +37,12 @@ class Registry:
             deleter = self._deleters[id(kind)] = Deleter(kind, self.machinery)
         return deleter
 
+    def forget_gone(self) -> None:
+        """Let go of the stores of kinds that are served no more, and of what they remember."""
+        served = {id(kind) for kind in self.catalog}
+        self._stores = {key: store for key, store in self._stores.items() if key in served}
+        self._deleters = {key: deleter for key, deleter in self._deleters.items() if key in served}
+
     def scale(self, kind: Kind) -> ScaleStore:
         return ScaleStore(self.store(kind), self.machinery)
 

@@ -24,7 +24,7 @@ class EventEncoding:
     def __init__(self, *, max_remembered: int = 2_000) -> None:
         self._max_remembered = max_remembered
         # One key names one text: a revision is one change, whichever predicate made it an event of this type.
-        self._encoded: dict[tuple[int, EventType, bytes], bytes] = {}
+        self._encoded: dict[tuple[int, EventType, bytes, bytes], bytes] = {}
         self._sent: dict[tuple[str, str, str], int] = {}  # (group, version, resource): as many as are served
 
     def sent(self, resource: Resource, count: int) -> None:
@@ -37,12 +37,13 @@ class EventEncoding:
         samples = [Sample(dict(zip(names, key, strict=True)), count) for key, count in self._sent.items()]
         yield Family("apiserver_watch_events_total", COUNTER, "[ALPHA] Number of events sent in watch clients", samples)
 
-    def encode(self, change: Change, event_type: EventType, head: bytes = b"{") -> bytes:
+    def encode(self, change: Change, event_type: EventType, head: bytes = b"{", variant: bytes = b"") -> bytes:
         """One line of a watch stream. `head` opens the object, as in `Stored.encode`.
 
-        DELETED shows the version before, at the revision of the change.
+        DELETED shows the version before, at the revision of the change. `variant` tells objects apart that one change
+        may show under one head: those of custom kinds, whose definition may have become another.
         """
-        key = (change.revision, event_type, head)
+        key = (change.revision, event_type, head, variant)
         encoded = self._encoded.get(key)
         if encoded is None:
             shown = change.previous if event_type == "DELETED" else change.current

@@ -50,7 +50,7 @@ def a_definition(stored: str = "v1", client: Object | None = None, **changes: Ob
 
 
 def _version(name: str, is_stored: bool) -> Object:
-    spec = {"type": "object", "properties": _SPECS[name]}
+    spec = {"type": "object", "properties": dict(_SPECS[name])}
     paths = {"specReplicasPath": _REPLICAS[name], "statusReplicasPath": ".status.replicas"}
     return {
         "name": name,

@@ -127,6 +127,7 @@ class CustomResources:
         before, self._served = self._served, served
         kinds = (kind for _, made in served.values() for kind in made.served)
         self._registry.catalog.replace_custom(in_discovery_order(kinds))
+        self._registry.forget_gone()
         for name in changed:
             if name in before:
                 self._machinery.cache.broadcast.end(before[name][1].stored.storage)

@@ -12,8 +12,8 @@ from kubeloop.apimachinery.errors import InternalError
 from kubeloop.apimachinery.meta import Object
 from kubeloop.client.watching import WatchEvent
 from kubeloop.testing.cluster import Cluster
-from tests.testkit.conversion_hook import Hook, events, patch, with_hook
-from tests.testkit.converting import NEW, OLD, a_route, converted
+from tests.testkit.conversion_hook import CLIENT, Hook, change_definition, events, patch, with_hook
+from tests.testkit.converting import NEW, OLD, a_definition, a_route, converted
 
 
 def test_watchers_of_the_other_version_see_every_change_once_in_order() -> None:
@@ -93,3 +93,35 @@ def poisoned(name: str) -> Callable[[Object, str], Object]:
         return {**made, "kind": "Other"} if made["metadata"]["name"] == name else made
 
     return convert
+
+
+def test_a_changed_definition_shows_in_old_events() -> None:
+    """A watch that goes back to before the change is shown objects as the definition has them now."""
+
+    async def check(cluster: Cluster, hook: Hook) -> list[Object]:
+        await cluster.create(a_route(host="h", port=1), NEW)
+        before = await events(cluster, OLD, 1, "1")
+        definition = a_definition("v1", CLIENT)
+        for version in definition["spec"]["versions"]:
+            version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("hostPort", None)
+            version.pop("selectableFields")
+        await change_definition(cluster, definition)
+        after = await events(cluster, OLD, 1, "1")
+        return [event.object["spec"] for event in (*before, *after)]
+
+    assert [{"hostPort": "h:1"}, {}] == with_hook(check)
+
+
+def test_what_a_gone_kind_remembered_is_let_go() -> None:
+    """However often a definition changes, there are the stores of its newest kinds only."""
+
+    async def check(cluster: Cluster, hook: Hook) -> list[int]:
+        numbers = []
+        for size in range(3):
+            await change_definition(cluster, a_definition("v1", CLIENT, v1alpha1={"deprecated": bool(size % 2)}))
+            await cluster.list(OLD, "default")
+            await patch(cluster, NEW, {"spec": {"port": 1}}) if size else await cluster.create(a_route(host="h"), NEW)
+            numbers.append(len(cluster.server.registry._stores))
+        return numbers
+
+    assert 1 == len(set(with_hook(check)))
