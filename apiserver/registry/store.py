@@ -159,7 +159,7 @@ class ResourceStore:
                 raise self._already_exists(existing)
             return await self._forms.shown(Stored(key, 0, value.body, value.labels, value.fields))
         try:
-            change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
+            change = await self._storage.write(Write(key, 0, self._forms.fitting(value), self.strategy.keep_history))
         except KeyExists as error:
             await self._cache.fresh()
             raise self._already_exists(self._cache.get(key), key.name) from error
@@ -380,6 +380,7 @@ class ResourceStore:
             return await self._forms.shown(
                 Stored(current.key, current.revision, value.body, value.labels, value.fields)
             )
+        value = self._forms.fitting(value)
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
         assert change.current is not None
         return await self._forms.shown(change.current)

@@ -66,6 +66,22 @@ def test_writes_outside_of_namespaces_lead_nowhere(method: str) -> None:
     assert (404, b"404 page not found\n") == (answer.status, answer.body)
 
 
+def test_what_no_etcd_would_take() -> None:
+    """A custom object of more than 1.5 MiB is refused where it would be stored: a dry run finds nothing wrong."""
+    large = {**WIDGET, "spec": {"text": "x" * (3 << 19)}}
+
+    async def scenario(asking: Asking) -> list[Answer]:
+        await asking("POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+        await asking("POST /api/v1/namespaces", {"metadata": {"name": "default"}})
+        await asyncio.sleep(1)
+        return [await asking(f"POST {WIDGETS}?dryRun=All", large), await asking(f"POST {WIDGETS}", large)]
+
+    tried, stored = on_a_server(scenario)
+
+    assert (201, 500) == (tried.status, stored.status)
+    assert "etcdserver: request is too large" == stored.json["message"]
+
+
 def test_what_is_posted_to_an_object() -> None:
     """It is created under its own name."""
     answer = ask(f"POST {WIDGETS}/b")
