@@ -35,7 +35,9 @@ UPSTREAM_ERRORS: tuple[str, ...] = (
     "target.kind: ",
     "target.name: ",
     "[target.kind: ",
-    # Not upstream's: docs/compatibility.md, "Proxies".
+    # A proxy to a Service without endpoints.
+    "no endpoints available for service ",
+    # Not upstream's: docs/compatibility.md tells what the simulated nodes do not serve.
     "the simulated nodes of this cluster do not serve ",
 )
 _BUILT_IN = (b" /api/", *(f" /apis/{kind.group}/".encode() for kind in KINDS if kind.group))
