@@ -31,7 +31,7 @@ from apiserver.handlers.request_metrics import (
 )
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.verbs import leads_nowhere, not_allowed, verb_of
+from apiserver.handlers.verbs import check_timeout, leads_nowhere, not_allowed, verb_of
 from apiserver.registry.options import ListOptions, Query, Warnings
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import StorageUnavailable
@@ -123,6 +123,7 @@ class KubernetesApi:
         if found.kind.is_custom and leads_nowhere(scope["method"], found):
             return NOT_FOUND_TEXT
         verb = verb_of(scope["method"], found, query)
+        check_timeout(verb, found, query)
         measured.labels = _labels(verb, found, query, headers)
         if found.kind.deprecation:
             self._note_deprecation(found, warnings, passage)

@@ -12,8 +12,11 @@ from apiserver.handlers.response import Response, success
 from apiserver.registry.options import DeleteOptions
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.json_text import JsonSyntaxError
+from apiserver.schema.type_meta import GroupVersionKind, TypeMetaError, sent_kind
 from kubeloop.apimachinery.errors import BadRequest
+from kubeloop.apimachinery.field import go_quote
 
+_DELETE_OPTIONS = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
@@ -43,8 +46,8 @@ def delete_options(call: Call) -> DeleteOptions:
         raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from error
     except ValueError as error:
         raise BadRequest(str(error)) from error
-    value = value or {}
     _check_kind(value)
+    value = value or {}
     try:
         decoded = call.decoder.decode_options("DeleteOptions", value, raw)
     except DecodeError as error:
@@ -54,8 +57,10 @@ def delete_options(call: Call) -> DeleteOptions:
 
 
 def _check_kind(value: Any) -> None:
-    if not isinstance(value, dict):
-        raise BadRequest("couldn't get version/kind; json parse error: DeleteOptions must be an object")
-    kind, version = value.get("kind") or "DeleteOptions", value.get("apiVersion") or "v1"
-    if kind != "DeleteOptions":
-        raise BadRequest(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+    try:
+        sent = sent_kind(value, _DELETE_OPTIONS)
+    except TypeMetaError as error:
+        raise BadRequest(str(error)) from error
+    if sent.kind != _DELETE_OPTIONS.kind:  # of which every group has one
+        what = f"no kind {go_quote(sent.kind)} is registered for version {go_quote(sent.api_version)}"
+        raise BadRequest(f'{what} in scheme "{_SCHEME}"')

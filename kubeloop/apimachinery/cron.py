@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 
 FIELDS = 5
 DESCRIPTORS = {
@@ -31,8 +32,6 @@ DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 SEARCH_YEARS = 5
 
 _is_integer = re.compile(r"[+-]?[0-9]+").fullmatch
-_DURATION_PART = re.compile(r"(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)(?P<unit>[^0-9.]*)")
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -151,30 +150,9 @@ def parse_schedule(text: str) -> Schedule:
 def _every_seconds(text: str) -> int:
     """Whole seconds, and at least one."""
     duration = text.removeprefix("@every ")
-    if reason := _duration_error(duration):
+    if reason := duration_error(duration):
         raise ScheduleError(f"failed to parse duration {text}: time: {reason}")
-    parts = _DURATION_PART.finditer(duration)
-    seconds = sum(float(part["number"]) * _UNITS.get(part["unit"], 0) for part in parts)
-    return 1 if duration.startswith("-") else max(1, int(round(seconds, 9)))
-
-
-def _duration_error(text: str) -> str:
-    """What Go's time.ParseDuration has against `text`; "" where it is a duration."""
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
-        return ""
-    if not rest:
-        return f"invalid duration {go_quote(text)}"
-    while rest:
-        part = _DURATION_PART.match(rest)
-        if part is None:
-            return f"invalid duration {go_quote(text)}"
-        if not part["unit"]:
-            return f"missing unit in duration {go_quote(text)}"
-        if part["unit"] not in _UNITS:
-            return f"unknown unit {go_quote(part['unit'])} in duration {go_quote(text)}"
-        rest = rest[part.end() :]
-    return ""
+    return max(1, int(round(duration_seconds(duration), 9)))
 
 
 def _field(text: str, bounds: _Bounds) -> _Field:

@@ -114,3 +114,22 @@ def test_a_collection_is_chosen_before_it_is_deleted() -> None:
     assert "unable to parse" in selector.message
     assert "json parse error" in body.message
     assert len(warned.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ({"kind": "Foo"}, 'no kind "Foo" is registered for version "meta.k8s.io/v1" in scheme'),
+        ({"kind": 5}, "json: cannot unmarshal number into Go struct field .kind of type string"),
+        ([], "json: cannot unmarshal array into Go value of type struct"),
+        ({"kind": "DeleteOptions", "apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+    ],
+)
+def test_a_body_that_is_no_delete_options(body: object, part: str) -> None:
+    """It is refused by what it says it is; the group does not matter, for each has them."""
+    refused, taken = exchange(
+        Ask("DELETE", f"{MAPS}/none", body),
+        Ask("DELETE", f"{MAPS}/none", {"kind": "DeleteOptions", "apiVersion": "policy/v1"}),
+    )
+
+    assert (refused.status, part in refused.message, taken.status) == (400, True, 404)

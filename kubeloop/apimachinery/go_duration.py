@@ -1,0 +1,35 @@
+"""Durations as Go writes them: `1h30m`, `-1.5s`. Words are those of time.ParseDuration."""
+
+from __future__ import annotations
+
+import re
+
+from kubeloop.apimachinery.field import go_quote
+
+_PART = re.compile(r"(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)(?P<unit>[^0-9.]*)")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration_error(text: str) -> str:
+    """What is wrong with `text`, to be put after "time: "; "" where it is a duration."""
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return ""
+    if not rest:
+        return f"invalid duration {go_quote(text)}"
+    while rest:
+        part = _PART.match(rest)
+        if part is None:
+            return f"invalid duration {go_quote(text)}"
+        if not part["unit"]:
+            return f"missing unit in duration {go_quote(text)}"
+        if part["unit"] not in _UNITS:
+            return f"unknown unit {go_quote(part['unit'])} in duration {go_quote(text)}"
+        rest = rest[part.end() :]
+    return ""
+
+
+def duration_seconds(text: str) -> float:
+    """The seconds of a duration."""
+    seconds = sum(float(part["number"]) * _UNITS.get(part["unit"], 0) for part in _PART.finditer(text))
+    return -seconds if text.startswith("-") else seconds
