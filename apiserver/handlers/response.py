@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from apiserver.handlers.negotiation import JSON
+from apiserver.handlers.warning_headers import warning_headers
 from kubeloop.apimachinery.errors import ApiError
 
 Scope = MutableMapping[str, Any]
@@ -37,17 +38,10 @@ class Response:
             (b"content-length", b"%d" % len(self.body)),
             *self.headers,
             *(() if any(name == b"cache-control" for name, _ in self.headers) else (NOT_KEPT,)),
-            *(warning_header(text) for text in warnings),
+            *warning_headers(warnings),
         ]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
-
-
-def warning_header(text: str) -> tuple[bytes, bytes]:
-    """`Warning: 299 - "text"`, as RFC 7234 has it."""
-    printable = "".join(c if c.isprintable() or c == "\t" else " " for c in text)  # else it ends the header, or worse
-    quoted = printable.replace("\\", "\\\\").replace('"', '\\"')
-    return b"warning", f'299 - "{quoted}"'.encode("utf-8", "replace")
 
 
 def json_response(value: Mapping[str, Any], status: int = 200) -> Response:

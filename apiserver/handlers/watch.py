@@ -16,7 +16,8 @@ import orjson
 from apiserver.handlers.call import Call
 from apiserver.handlers.encoding import as_table, object_of, printed_of
 from apiserver.handlers.negotiation import STREAMS_ONLY, YAML
-from apiserver.handlers.response import NOT_KEPT, Receive, Send, warning_header
+from apiserver.handlers.response import NOT_KEPT, Receive, Send
+from apiserver.handlers.warning_headers import warning_headers
 from apiserver.printing.table import check_include_object, partial_metadata
 from apiserver.registry.catalog import Kind
 from apiserver.registry.listing import revision_complaint
@@ -137,7 +138,7 @@ class _Stream:
         headers = [
             (b"content-type", b"application/json"),
             NOT_KEPT,
-            *(warning_header(t) for t in self._call.warnings.texts),
+            *warning_headers(self._call.warnings.texts),
         ]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send({"type": "http.response.body", "body": b"", "more_body": True})
