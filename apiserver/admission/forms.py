@@ -32,14 +32,16 @@ class Forms(Protocol):
         """Where its objects are stored, as a Reader names it."""
 
     def shape(self, resource: Resource) -> Shape | None:
-        """How server-side apply sees its objects; None where nothing is known of them."""
+        """How server-side apply sees its objects; None where nothing is known of them.
+
+        `resource` may be what `taken_by` gives, here and below: a Scale, a Binding and the like have one version only.
+        """
 
     async def shown(self, obj: ReadOnlyObject, resource: Resource, held: Resource) -> Object:
         """An object of a write to `held` in the version of `resource`, with kind and apiVersion.
 
-        `resource` may be what `taken_by` gives: a Scale, a Binding and the like have one version only. A custom object
-        that says of which version it is, as a Reader's do, is taken to be of that one. May share parts with it. Raises
-        the ApiError of a webhook that cannot convert it.
+        A custom object that says of which version it is, as a Reader's do, is taken to be of that one. May share parts
+        with it. Raises the ApiError of a webhook that cannot convert it.
         """
 
     async def read(self, value: Any, resource: Resource, held: Resource, *, strict: bool = True) -> Object:

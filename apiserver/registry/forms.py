@@ -51,7 +51,8 @@ class CatalogForms:
         return self._kind(resource).storage
 
     def shape(self, resource: Resource) -> Shape | None:
-        return shape_of(self._kind(resource), self._schema)
+        kind = self._of(resource)
+        return shape_of(kind, self._schema) if kind is not None else _built_in_shape(resource, self._schema)
 
     async def shown(self, obj: ReadOnlyObject, resource: Resource, held: Resource) -> Object:
         kind = self._of(resource)
@@ -105,6 +106,9 @@ def shape_of(kind: Kind, schema: Schema) -> Shape:
     """How server-side apply sees objects of a kind."""
     if kind.custom is not None:
         return Shape(kind.custom.node)
-    resource = kind.resource
+    return _built_in_shape(kind.resource, schema)
+
+
+def _built_in_shape(resource: Resource, schema: Schema) -> Shape:
     node = schema.kind(resource.group, resource.version, resource.kind)
     return Shape(node) if node is not None else UNKNOWN

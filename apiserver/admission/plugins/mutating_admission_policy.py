@@ -19,6 +19,7 @@ from apiserver.schema.codec import DecodeError
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import Forbidden, InternalError
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, deep_copy
+from kubeloop.apimachinery.resource import Resource
 
 if TYPE_CHECKING:
     from apiserver.admission.policies.activation import Activations
@@ -114,19 +115,19 @@ class _Round:
             activation = await self._activations.of(matched, invocation.param, policy.composition)
             if activation.object is None:
                 return
-            shape = self._forms.shape(matched) or UNKNOWN
+            shape = self._forms.shape(activation.kind) or UNKNOWN
             try:
                 changed = mutation.applied(activation.object, shape, activation)
             except MutationError as error:
                 self._failures.append((invocation, str(error), "Invalid"))
                 continue
             if changed is not activation.object:
-                attributes.object = await self._read(changed, invocation)
+                attributes.object = await self._read(changed, activation.kind)
                 self._activations.changed()
 
-    async def _read(self, changed: ReadOnlyObject, invocation: Invocation[CompiledPolicy]) -> Object:
+    async def _read(self, changed: ReadOnlyObject, kind: Resource) -> Object:
         try:
-            return await self._forms.read(changed, invocation.matched, self._attributes.resource)
+            return await self._forms.read(changed, kind, self._attributes.resource)
         except DecodeError as error:
             raise InternalError.because(str(error)) from error
 

@@ -177,18 +177,14 @@ class Activations:
             matched,
             kind,
             forms.taken_by(attributes.resource, attributes.subresource),
-            await self._shown(attributes.object, kind, matched),
-            await self._shown(attributes.old_object, kind, matched),
+            await self._shown(attributes.object, kind),
+            await self._shown(attributes.old_object, kind),
             self._authority,
             self._namespace(),
         )
 
-    async def _shown(self, obj: ReadOnlyObject | None, form: Resource, matched: Resource) -> ReadOnlyObject | None:
-        if obj is None:
-            return None
-        if form.kind != matched.kind:  # a Scale or a Binding has one version only
-            return {"kind": form.kind, "apiVersion": form.api_version, **obj}
-        return await self._forms.shown(obj, matched, self._attributes.resource)
+    async def _shown(self, obj: ReadOnlyObject | None, kind: Resource) -> ReadOnlyObject | None:
+        return await self._forms.shown(obj, kind, self._attributes.resource) if obj is not None else None
 
     def _namespace(self) -> ReadOnlyObject | None:
         """There is none for cluster-scoped objects, nor for a Namespace itself."""

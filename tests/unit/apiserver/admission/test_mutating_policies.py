@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from apiserver.admission.chain import CREATE, Attributes, Chain, Plugin
+from apiserver.admission.chain import CREATE, UPDATE, Attributes, Chain, Plugin
 from apiserver.admission.plugins.mutating_admission_policy import MutatingAdmissionPolicy
 from apiserver.auth.authorization import AlwaysAllow
 from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.resource import PODS
+from kubeloop.apimachinery.resource import DEPLOYMENTS, PODS
 from tests.testkit.forms import FORMS
 from tests.testkit.reader import DictReader
 
@@ -218,3 +218,19 @@ def test_an_unknown_kind_of_parameters_is_a_fault_of_the_policy() -> None:
     why = "failed to configure policy: failed to find resource referenced by paramKind: 'x.io/v1, Kind=Nope'"
     error = refusal(policy)
     assert (403, "Forbidden", f'policy "p" denied request: {why}') == (error.code, error.reason, error.message)
+
+
+def test_a_scale_is_changed_as_what_it_is() -> None:
+    """Through a subresource of another kind, the policy sees and changes an object of that kind."""
+    rule = {"operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"]}
+    policy = a_policy(
+        configuration("Object{spec: Object.spec{replicas: object.spec.replicas + 1}}"),
+        json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Scale'}, JSONPatch{op: 'remove', path: '/status'}]"),
+        matchConstraints={"resourceRules": [rule]},
+    )
+    scale = {"metadata": {"name": "d"}, "spec": {"replicas": 1}, "status": {"replicas": 1, "selector": "app=d"}}
+    attributes = Attributes(UPDATE, DEPLOYMENTS, "ns", "d", scale, scale, subresource="scale")
+
+    asyncio.run(Chain([MutatingAdmissionPolicy(bound(policy), FORMS, AlwaysAllow())]).mutate(attributes))
+
+    assert attributes.object == {"metadata": {"name": "d"}, "spec": {"replicas": 2}, "status": {"replicas": 0}}
