@@ -266,6 +266,10 @@ KINDS: tuple[Kind, ...] = (
     _kind("coordination.k8s.io/v1", "leases", "Lease"),
     _kind("node.k8s.io/v1", "runtimeclasses", "RuntimeClass", cluster=True),
     _kind("discovery.k8s.io/v1", "endpointslices", "EndpointSlice"),
+    _kind(_DYNAMIC, "deviceclasses", "DeviceClass", cluster=True),
+    _kind(_DYNAMIC, "resourceclaims", "ResourceClaim", _status("ResourceClaim")),
+    _kind(_DYNAMIC, "resourceclaimtemplates", "ResourceClaimTemplate"),
+    _kind(_DYNAMIC, "resourceslices", "ResourceSlice", cluster=True),
     _kind(_FLOW, "flowschemas", "FlowSchema", _status("FlowSchema"), cluster=True),
     _kind(
         _FLOW,
@@ -274,8 +278,4 @@ KINDS: tuple[Kind, ...] = (
         _status("PriorityLevelConfiguration"),
         cluster=True,
     ),
-    _kind(_DYNAMIC, "deviceclasses", "DeviceClass", cluster=True),
-    _kind(_DYNAMIC, "resourceclaims", "ResourceClaim", _status("ResourceClaim")),
-    _kind(_DYNAMIC, "resourceclaimtemplates", "ResourceClaimTemplate"),
-    _kind(_DYNAMIC, "resourceslices", "ResourceSlice", cluster=True),
 )

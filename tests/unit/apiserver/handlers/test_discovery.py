@@ -57,6 +57,14 @@ def test_forms_nobody_writes_are_refused(path: str, accept: str, message: str) -
     assert (406, True) == (answer.status, answer.json["message"].startswith(message))
 
 
+def test_groups_come_in_the_order_of_their_priority() -> None:
+    """That of the aggregator, by which clients choose among resources of one name."""
+    groups = [group["name"] for group in get("/apis").json["groups"]]
+
+    assert ["apiregistration.k8s.io", "apps", "events.k8s.io"] == groups[:3]
+    assert ["discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io"] == groups[-3:]
+
+
 def test_documents_are_written_in_yaml() -> None:
     """Where that is what the client accepts."""
     answer = get("/apis/apps", accept="application/yaml")
