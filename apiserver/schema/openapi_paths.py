@@ -59,6 +59,7 @@ class ServedKind:
     subresources: Sequence[ServedSubresource] = field(default=())
     schema: Mapping[str, Any] | None = None
     list_kind: str = ""  # where it is not the kind's name and "List"
+    returns_object_on_delete: bool = False
     selectable: tuple[str, ...] = ()  # `spec.color`: fields of a custom resource that lists can be selected by
 
     @property
@@ -188,7 +189,8 @@ def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[
     if "patch" in verbs:
         yield "patch", _patch(target)
     if "delete" in verbs:
-        operation = _operation(target, ("delete", ""), "delete", f"{META}.Status", more={"202": "Accepted"})
+        answer = target.component if target.served.returns_object_on_delete else f"{META}.Status"
+        operation = _operation(target, ("delete", ""), "delete", answer, more={"202": "Accepted"})
         yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": _delete_options()}
 
 

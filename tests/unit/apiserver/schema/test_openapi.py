@@ -21,6 +21,7 @@ PODS = ServedKind(
     plural="pods",
     is_namespaced=True,
     verbs=READ_WRITE,
+    returns_object_on_delete=True,
     subresources=(
         ServedSubresource("status", "Pod", ("get", "patch", "update"), "", "v1"),
         ServedSubresource("eviction", "Eviction", ("create",), "policy", "v1"),
@@ -123,6 +124,18 @@ def test_a_patch_says_its_kind_and_that_fields_can_be_validated() -> None:
     names = [parameter["name"] for parameter in patch["parameters"]]
     assert ["dryRun", "fieldManager", "fieldValidation", "force"] == names
     assert "application/strategic-merge-patch+json" in patch["requestBody"]["content"]
+
+
+def test_what_a_deletion_answers() -> None:
+    """Pods and some others come back whole, the rest as a Status."""
+    paths = v3("api/v1")["paths"]
+
+    def answer(path: str) -> str:
+        content = paths[path]["delete"]["responses"]["200"]["content"]["application/json"]
+        return str(content["schema"]["$ref"]).rpartition(".")[2]
+
+    assert "Pod" == answer("/api/v1/namespaces/{namespace}/pods/{name}")
+    assert "Status" == answer("/api/v1/nodes/{name}")
 
 
 def test_paths_follow_scope_and_verbs() -> None:
