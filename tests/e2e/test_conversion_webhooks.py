@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kubeloop.cli.throwaway import free_port
 from tests.testkit.converting import NAME, NEW, OLD, a_definition, a_route, answer_to
 from tests.testkit.https import Answer, Authority, HttpsServer, Request, as_json, serving
 from tests.testkit.stack import Kubectl, KubectlError
@@ -110,6 +111,28 @@ def test_what_a_broken_webhook_refuses_works_again_with_it(kubectl: Kubectl, hoo
     hook.is_broken.clear()
 
     assert "h:1" in kubectl(f"get {ROUTES_OLD}")
+
+
+def test_a_webhook_that_comes_up_late_is_found(kubectl: Kubectl, tmp_path: Path) -> None:
+    """Until somebody listens at its address, conversions are refused as connections are."""
+    authority, port = Authority.new(), free_port()
+    client = {"url": f"https://127.0.0.1:{port}/convert", "caBundle": authority.bundle}
+    applied(kubectl, a_definition(client=client))
+    kubectl(f"wait crd/{NAME} --for=condition=Established --timeout=60s")
+    try:
+        applied(kubectl, route_of(kubectl, host="h", port=1))
+        with pytest.raises(KubectlError) as caught:
+            kubectl(f"get {ROUTES_OLD}")
+        with serving(authority.context(tmp_path, ["127.0.0.1"]), lambda asked: as_json(answer_to(asked.body)), port):
+            found = kubectl(f"get {ROUTES_OLD}")
+    finally:
+        kubectl(f"delete crd {NAME} --timeout=60s")
+
+    assert (
+        "Error from server: conversion webhook for example.com/v1, Kind=Route failed: Post "
+        f'"https://127.0.0.1:{port}/convert?timeout=30s": dial tcp 127.0.0.1:{port}: connect: connection refused'
+    ) in str(caught.value)
+    assert "h:1" in found
 
 
 def test_a_watch_of_the_other_version_follows(kubectl: Kubectl, hook: Hook) -> None:

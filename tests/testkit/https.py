@@ -90,7 +90,7 @@ def _name(name: str) -> x509.GeneralName:
 class HttpsServer:
     """Answers POSTs with `respond`; notes what was asked, and how many connections were made."""
 
-    def __init__(self, context: ssl.SSLContext | None, respond: Respond) -> None:
+    def __init__(self, context: ssl.SSLContext | None, respond: Respond, port: int = 0) -> None:
         self.requests: list[Request] = []
         self.connections = 0
         self.is_closing = threading.Event()  # for a `respond` that never answers, so that it ends with the test
@@ -129,7 +129,7 @@ class HttpsServer:
                     connection = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
                 return connection, address
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", port), Handler)
         self.port: int = self._server.server_address[1]
 
     @property
@@ -146,9 +146,9 @@ class HttpsServer:
 
 
 @contextmanager
-def serving(context: ssl.SSLContext | None, respond: Respond) -> Iterator[HttpsServer]:
-    """A server in a thread of its own, until the block ends."""
-    server = HttpsServer(context, respond)
+def serving(context: ssl.SSLContext | None, respond: Respond, port: int = 0) -> Iterator[HttpsServer]:
+    """A server in a thread of its own, until the block ends; on any free port unless one is given."""
+    server = HttpsServer(context, respond, port)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
