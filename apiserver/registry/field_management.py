@@ -114,9 +114,11 @@ class FieldManagement:
         self._check(config)
         blank = self._versions.with_type(self._versions.blank)
         live = blank if old is None else self._versions.with_type(self._versions.shown(old))
-        managed = reconciled(decode(live.get("metadata", {}).get("managedFields") or ()), self._versions)
+        managed = decode(live.get("metadata", {}).get("managedFields") or ())
         live = _without_entries(live)
-        if not managed:
+        if managed:
+            managed = reconciled(managed, self._versions)
+        else:
             before = self._writer(_BEFORE_FIRST_APPLY, UPDATE, subresource)
             try:
                 managed = await self._versions.worked_out(lambda versions: track(blank, live, {}, before, versions))

@@ -183,3 +183,20 @@ def test_managers_of_a_version_that_is_served_no_more_keep_their_fields() -> Non
     assert [("example.com/v1alpha1", ["f:hostPort", "f:note"]), ("example.com/v1", ["f:replicas"])] == [
         (entry["apiVersion"], [name for name in entry["fieldsV1"]["f:spec"] if name != "."]) for entry in entries
     ]
+
+
+def test_managers_of_a_version_that_is_gone_are_forgotten() -> None:
+    """Apply goes on where the definition dropped a version in which somebody owned fields."""
+
+    async def check(cluster: Cluster, hook: Hook) -> Object:
+        await cluster.create(a_route(resource=OLD, hostPort="h:1"), OLD)
+        versions = [v for v in a_definition("v1")["spec"]["versions"] if v["name"] == "v1"]
+        await cluster.patch(a_definition(), {"spec": {"versions": versions}}, DEFINITIONS)
+        await cluster.settled()
+        config = {**a_route(host="n"), "metadata": {"name": "a"}}
+        apply = "application/apply-patch+yaml"
+        return await cluster.api.patch(NEW, "a", config, "default", patch_type=apply, field_manager="one")
+
+    entries = with_hook(check)["metadata"]["managedFields"]
+
+    assert [("one", "example.com/v1")] == [(entry["manager"], entry["apiVersion"]) for entry in entries]
