@@ -89,7 +89,8 @@ class CustomResourceDefinitionStrategy(SpecKind):
         spec, before = new["spec"], old["spec"]
         names, old_names = spec.get("names") or NO_FIELDS, before.get("names") or NO_FIELDS
         is_established = conditions.is_true(conditions.conditions_of(old), "Established")
-        check_definition_spec(spec, "spec", errors, checks_bundle=is_established and not ca_bundle_error(_bundle(old)))
+        checks_bundle = is_established and not ca_bundle_error(_bundle(old))
+        check_definition_spec(spec, "spec", errors, before=before, checks_bundle=checks_bundle)
         if is_established:
             check_immutable(spec.get("scope"), before.get("scope"), "spec.scope", errors)
             check_immutable(names.get("kind"), old_names.get("kind"), "spec.names.kind", errors)

@@ -23,8 +23,10 @@ REVIEW_VERSIONS = ("v1", "v1beta1")
 LONGEST_DEPRECATION_WARNING = 256
 
 
-def check_definition_spec(spec: Json, path: str, errors: Errors, *, checks_bundle: bool = False) -> None:
-    """`checks_bundle`: the CA bundle of a conversion webhook must be one."""
+def check_definition_spec(
+    spec: Json, path: str, errors: Errors, *, before: Json = NO_FIELDS, checks_bundle: bool = False
+) -> None:
+    """`before` is what it is to replace; `checks_bundle`: the CA bundle of a conversion webhook must be one."""
     _check_group(spec.get("group", ""), f"{path}.group", errors)
     check_choice(spec.get("scope"), SCOPES, f"{path}.scope", errors)
     versions = spec.get("versions") or NO_ITEMS
@@ -32,18 +34,19 @@ def check_definition_spec(spec: Json, path: str, errors: Errors, *, checks_bundl
     if spec.get("preserveUnknownFields") and _has_defaults(versions):
         reason = "must be false in order to use defaults in the schema"
         errors.append(field.invalid(f"{path}.preserveUnknownFields", True, reason))
+    unchanged = _unchanged_schemas(versions, before.get("versions") or NO_ITEMS)
     shared, rest = split_shared(versions)
     has_status = [_has_status({**shared, **version}) for version in rest]
     for i, version in enumerate(rest):
-        _check_version(version, has_status[i], f"{path}.versions[{i}]", errors)
+        parts = Parts.of(version, version.get("name", "") in unchanged)
+        _check_version(version, parts, has_status[i], f"{path}.versions[{i}]", errors)
     _check_version_list(rest, f"{path}.versions", errors)
-    if rest:
-        name = rest[0].get("name", "")
-        if name:
-            check_joined(validation.dns1035_label_errors(name), name, f"{path}.version", errors)
+    first = rest[0].get("name", "") if rest else ""
+    if first:
+        check_joined(validation.dns1035_label_errors(first), first, f"{path}.version", errors)
     check_required_names(spec.get("names") or NO_FIELDS, f"{path}.names", errors)
     check_names(spec.get("names") or NO_FIELDS, f"{path}.names", errors)
-    check_parts(Parts.of(shared), any(has_status), path, "validation", errors)
+    check_parts(Parts.of(shared, first in unchanged), any(has_status), path, "validation", errors)
     _check_conversion(spec, f"{path}.conversion", errors, checks_bundle=checks_bundle)
 
 
@@ -68,6 +71,13 @@ def _schema_of(version: Json) -> Json | None:
     return schema
 
 
+def _unchanged_schemas(versions: Sequence[Json], before: Sequence[Json]) -> set[str]:
+    """The names of the versions whose schema stays as it is."""
+    known = {version.get("name", ""): _schema_of(version) for version in before}
+    names = {version.get("name", ""): _schema_of(version) for version in versions}
+    return {name for name, schema in names.items() if name in known and known[name] == schema}
+
+
 def _has_defaults(versions: Sequence[Json]) -> bool:
     schemas = [schema for version in versions if (schema := _schema_of(version)) is not None]
     return any(part.get("default") is not None for schema in schemas for part in all_within(schema))
@@ -77,14 +87,14 @@ def _has_status(version: Json) -> bool:
     return (version.get("subresources") or NO_FIELDS).get("status") is not None
 
 
-def _check_version(version: Json, has_status: bool, path: str, errors: Errors) -> None:
+def _check_version(version: Json, parts: Parts, has_status: bool, path: str, errors: Errors) -> None:
     name = version.get("name", "")
     check_joined(validation.dns1035_label_errors(name), name, f"{path}.name", errors)
     warning = version.get("deprecationWarning")
     if warning is not None:
         reasons = _deprecation_warning_errors(warning, version.get("deprecated", False))
         check_with(reasons, warning, f"{path}.deprecationWarning", errors)
-    check_parts(Parts.of(version), has_status, path, "schema", errors)
+    check_parts(parts, has_status, path, "schema", errors)
 
 
 def _deprecation_warning_errors(warning: str, is_deprecated: bool) -> list[str]:

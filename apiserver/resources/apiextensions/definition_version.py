@@ -63,20 +63,22 @@ NOT_AT_ROOT = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Those of one version, or those all versions share."""
+    """Those of one version, or those all versions share. `is_unchanged`: the version's schema is stored already."""
 
     schema: Json | None = None
     subresources: Json | None = None
     columns: Sequence[Json] = ()
     selectable: Sequence[Json] = ()
+    is_unchanged: bool = False
 
     @classmethod
-    def of(cls, holder: Json) -> Parts:
+    def of(cls, holder: Json, is_unchanged: bool) -> Parts:
         return cls(
             holder.get("schema"),
             holder.get("subresources"),
             holder.get("additionalPrinterColumns") or NO_ITEMS,
             holder.get("selectableFields") or NO_ITEMS,
+            is_unchanged,
         )
 
 
@@ -94,7 +96,7 @@ def check_parts(parts: Parts, has_status: bool, path: str, schema_at: str, error
     at = f"{path}.{schema_at}.openAPIV3Schema"
     schema = (parts.schema or NO_FIELDS).get("openAPIV3Schema")
     if schema is not None:
-        _check_whole_schema(schema, has_status, at, errors)
+        _check_whole_schema(schema, has_status, at, errors, is_unchanged=parts.is_unchanged)
     _check_subresources(parts.subresources or NO_FIELDS, f"{path}.subresources", errors)
     for i, column in enumerate(parts.columns):
         _check_column(column, f"{path}.additionalPrinterColumns[{i}]", errors)
@@ -102,7 +104,7 @@ def check_parts(parts: Parts, has_status: bool, path: str, schema_at: str, error
         _check_selectable(parts.selectable, schema, path, schema_at, errors)
 
 
-def _check_whole_schema(schema: Schema, has_status: bool, path: str, errors: Errors) -> None:
+def _check_whole_schema(schema: Schema, has_status: bool, path: str, errors: Errors, *, is_unchanged: bool) -> None:
     before = len(errors)
     if has_status:
         _check_root(schema, path, errors)
@@ -117,7 +119,7 @@ def _check_whole_schema(schema: Schema, has_status: bool, path: str, errors: Err
         errors.extend(structural)
     check_schema(schema, path, errors)
     if len(errors) == before and not unsupported:
-        check_rules(schema, path, errors)
+        check_rules(schema, path, errors, is_unchanged=is_unchanged)
     if unsupported and len(errors) == before:
         errors.append(field.invalid(path, "", unsupported))
 

@@ -25,14 +25,19 @@ _ADVICE = (
 
 @dataclass(slots=True)
 class RuleCosts:
-    """The costs found so far."""
+    """The costs found so far.
 
+    `limits_each`: every expression has a limit of its own. Not those of a schema that stays as it is, which may come
+    from a server that had no limits, or others.
+    """
+
+    limits_each: bool = True
     total: int = 0
     dearest: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, what: str, path: str, cost: int, errors: Errors) -> None:
         """Count an expression; `what` it is stands in the error where it alone is too dear."""
-        if cost > RULE_LIMIT:
+        if self.limits_each and cost > RULE_LIMIT:
             errors.append(forbidden(path, _exceeds(f"estimated {what} cost", cost, RULE_LIMIT)))
         self.total = min(self.total + cost, _MOST)
         if cost >= _WORTH_SHOWING:

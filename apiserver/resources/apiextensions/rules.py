@@ -23,10 +23,10 @@ from apiserver.schema.json_schema import (
 from kubeloop.apimachinery import field
 
 
-def check_rules(schema: Schema, path: str, errors: Errors) -> None:
-    """Compiles what is there; schemas without rules do not load CEL."""
+def check_rules(schema: Schema, path: str, errors: Errors, *, is_unchanged: bool = False) -> None:
+    """Compiles what is there; schemas without rules do not load CEL. `is_unchanged`: it is stored already."""
     if any(part.get(RULES) for part in all_within(schema)):
-        costs = RuleCosts()
+        costs = RuleCosts(limits_each=not is_unchanged)
         _check(schema, path, errors, _Place(costs, is_root=True))
         costs.check_total(path, errors)
 

@@ -349,3 +349,22 @@ def test_unknown_formats_are_warned_of() -> None:
     obj = DEFINITIONS.created(definition(version(schema=field_schema({"type": "string", "format": "odd"}))))
 
     assert ['unrecognized format "odd"'] == list(DEFINITIONS.strategy.warnings(obj))
+
+
+def test_a_dear_rule_that_is_stored_may_stay() -> None:
+    """Its version can be changed otherwise, and others be added: the limit holds for schemas that are written anew."""
+    rules = [{"rule": "self.matches('^[a-z]+$')"}]
+    dear = field_schema({"type": "array", "items": {"type": "string", "x-kubernetes-validations": rules}})
+    dear["properties"]["x"]["maxItems"] = 100
+    stored = DEFINITIONS.created(definition(version(schema=dear)))
+    changed = {"versions": [version(schema={**dear, "description": "d"})]}
+
+    kept = [{"versions": [version(schema=dear), version("v2", storage=False)]}, {"versions": [version(schema=dear)]}]
+
+    assert [[], []] == [DEFINITIONS.change_errors(stored, {"spec": spec}) for spec in kept]
+    forbidden = f"{SHARED}.properties[x].items.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost"
+    for errors in (
+        DEFINITIONS.create_errors(definition(*changed["versions"])),
+        DEFINITIONS.change_errors(stored, {"spec": changed}),
+    ):
+        assert [forbidden] == [error[: len(forbidden)] for error in errors]
