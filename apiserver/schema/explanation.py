@@ -14,6 +14,7 @@ from typing import Any
 from apiserver.schema.json_text import NumberLiteral, Pairs, pairs_of, parse_pairs
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.scalars import base64_text, micro_time_text, quantity_text, time_text
+from kubeloop.apimachinery.field import go_quote
 
 MAX_PROBLEMS = 100  # sigs.k8s.io/json stops collecting there
 _RANGES = {
@@ -158,7 +159,7 @@ class _Walk:
 
     def _problem(self, what: str, key: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems[f'{what} field "{self._path + "." if self._path else ""}{key}"'] = None
+            self.problems[f"{what} field {go_quote(f'{self._path}.{key}' if self._path else key)}"] = None
 
     def _mismatch(self, value: str, go_type: str) -> None:
         self._remember(self._mismatch_text(value, go_type))
