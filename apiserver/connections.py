@@ -1,7 +1,8 @@
-"""Connections of clients: uvicorn's protocol, which also remembers whose certificate a connection has.
+"""Connections of clients: uvicorn's protocol, which also remembers whose certificate a connection has, and has an end.
 
 ASGI servers do not hand client certificates on, so this takes it from the transport and puts its owner into the scope
-of every request. `main.py` gives it to uvicorn.
+of every request. Nor do they mind clients that begin a request and never end it: a connection is closed whose client
+takes too long to say what it wants, as Go's server does. `main.py` gives it to uvicorn.
 """
 
 from __future__ import annotations
@@ -15,20 +16,55 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from apiserver.auth.authentication import User
 from apiserver.auth.certificates import CERTIFIED, user_of
 
+# From the beginning of a connection, or of a request, to the end of the request's headers (Go's ReadHeaderTimeout).
+HEADER_SECONDS = 32.0
+# From there to the end of its body: longer than a request may take, which is told so before.
+BODY_SECONDS = 90.0
+
 
 class ClientConnection(HttpToolsProtocol):
     """One connection of a client."""
 
     _certified: User | None = None
+    # How long the client has for what it is at: nothing while it waits for an answer, or has none to ask for.
+    _allowed_seconds: float | None = HEADER_SECONDS
+    _timed_seconds: float | None = None  # what the timer was set to
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._set_timer()
         tls = transport.get_extra_info("ssl_object")
         if tls is not None:
             self._certified = user_of(tls.getpeercert(), tls.getpeercert(binary_form=True))
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._allowed_seconds is not self._timed_seconds:  # a request that came in one piece sets no timer
+            self._set_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._allowed_seconds = None
+        self._set_timer()
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._allowed_seconds = BODY_SECONDS
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._allowed_seconds = None
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed_seconds = seconds = self._allowed_seconds
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self.transport.close)
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._allowed_seconds = HEADER_SECONDS
         if self._certified is not None:
             self.scope[CERTIFIED] = self._certified  # type: ignore[literal-required]
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from apiserver.auth.modes import RBAC
 from apiserver.handlers.audit import FORMATS
+from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 from kubeloop.arguments import Arguments
 
 Add = Callable[..., Any]
@@ -50,6 +52,21 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="writes at once; 0: no limit",
     )
+    add(
+        "--request-timeout",
+        type=_duration,
+        default=USUAL.request_seconds,
+        metavar="TIME",
+        help="of a write (default 1m)",
+    )
+    add(
+        "--min-request-timeout",
+        type=_count,
+        default=int(USUAL.min_watch_seconds),
+        metavar="SECONDS",
+        help="of a watch that names no time (default %(default)s)",
+    )
+    add("--goaway-chance", type=float, default=0, metavar="CHANCE", help="accepted; connections are never sent away")
     _add_admission_flags(add)
     _add_audit_flags(add)
     add("--logging-format", choices=["text", "json"], default="text")
@@ -115,6 +132,12 @@ def _boolean(text: str) -> bool:
     if text.lower() in ("false", "0"):
         return False
     raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def _duration(text: str) -> float:
+    if why := duration_error(text):
+        raise argparse.ArgumentTypeError(f"time: {why}")
+    return duration_seconds(text)
 
 
 def _count(text: str) -> int:

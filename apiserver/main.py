@@ -28,6 +28,7 @@ from apiserver.connections import ClientConnection, check_files
 from apiserver.handlers.audit import AuditSettings
 from apiserver.handlers.audit_file import Rotation
 from apiserver.handlers.audit_policy import Policy, PolicyError
+from apiserver.handlers.deadlines import Times
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.server import ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keys_uri=_keys_uri(options),
             own_address=_own_address(options),
             limits=InFlightLimits(options.max_requests_inflight, options.max_mutating_requests_inflight),
+            times=Times(options.request_timeout, options.min_request_timeout),
             audit=_audit_settings(options),
             admission_plugins=_admission_plugins(options),
         )

@@ -33,6 +33,7 @@ from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
 from apiserver.handlers.audit import Audited, AuditLog, AuditSettings
 from apiserver.handlers.bodies import Decoder
+from apiserver.handlers.deadlines import USUAL, Times
 from apiserver.handlers.health import Check, Health
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_objects
@@ -91,6 +92,7 @@ class ApiServer:
         token_settings: TokenSettings | None = None,
         keys_uri: str = KEYS_PATH,
         limits: InFlightLimits | None = None,
+        times: Times = USUAL,
         audit: AuditSettings | None = None,
         admission_plugins: Collection[str] = DEFAULT_ON,
         own_address: str = "",
@@ -147,7 +149,7 @@ class ApiServer:
             ],
         )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
-        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits)
+        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits, times)
         openapi = OpenApiDocuments(schema, catalog, GIT_VERSION, clock.now)
         application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
         issuer_discovery.add_routes(application, tokens, keys_uri)

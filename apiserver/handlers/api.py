@@ -6,6 +6,7 @@ than the write it leads to. Every refusal on the way is an ApiError and becomes 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -17,6 +18,7 @@ from apiserver.handlers import create, delete, discovery, get, list, patch, upda
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
 from apiserver.handlers.compression import compressed
+from apiserver.handlers.deadlines import USUAL, Times, seconds_of, too_late
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
@@ -31,7 +33,7 @@ from apiserver.handlers.request_metrics import (
 )
 from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.verbs import check_timeout, leads_nowhere, not_allowed, verb_of
+from apiserver.handlers.verbs import leads_nowhere, not_allowed, verb_of
 from apiserver.registry.options import ListOptions, Query, Warnings
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import StorageUnavailable
@@ -76,8 +78,9 @@ class KubernetesApi:
         subresources: SubresourceHandler,
         requests: Requests,
         limits: InFlightLimits | None = None,
+        times: Times = USUAL,
     ) -> None:
-        self._limits = limits or InFlightLimits()
+        self._limits, self._times = limits or InFlightLimits(), times
         self._registry, self._decoder = registry, decoder
         self._gate, self._subresources, self._requests = gate, subresources, requests
 
@@ -123,36 +126,50 @@ class KubernetesApi:
         if found.kind.is_custom and leads_nowhere(scope["method"], found):
             return NOT_FOUND_TEXT
         verb = verb_of(scope["method"], found, query)
-        check_timeout(verb, found, query)
+        seconds = seconds_of(verb, found.subresource, query, self._times.request_seconds)
         measured.labels = _labels(verb, found, query, headers)
         if found.kind.deprecation:
             self._note_deprecation(found, warnings, passage)
         accept = _accept(headers)
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
-        with self._limits.slot(verb, user):
-            body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
-            call = Call(
-                self._registry,
-                self._decoder,
-                found,
-                scope["method"],
-                query,
-                headers,
-                body,
-                form,
-                user,
-                warnings,
-                unheard if passage is None else passage.annotate,
-                unnoted if passage is None else passage.note,
-            )
-            if verb == "patch":
-                call.note(body.raw)
-            if verb == "watch":
-                measured.long()
-                options = ListOptions.parse(query)
-                await watch.watch(call, options, self._registry.machinery.cache.events, receive, send)
-                return None
-            return await self._carry_out(verb, call)
+        timer = asyncio.timeout(seconds)
+        try:
+            with self._limits.slot(verb, user):
+                async with timer:
+                    body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+                    call = Call(
+                        self._registry,
+                        self._decoder,
+                        found,
+                        scope["method"],
+                        query,
+                        headers,
+                        body,
+                        form,
+                        user,
+                        warnings,
+                        unheard if passage is None else passage.annotate,
+                        unnoted if passage is None else passage.note,
+                    )
+                    if verb == "patch":
+                        call.note(body.raw)
+                    if verb == "watch":
+                        measured.long()
+                        options = ListOptions.parse(query)
+                        await watch.watch(
+                            call,
+                            options,
+                            self._registry.machinery.cache.events,
+                            receive,
+                            send,
+                            self._times.min_watch_seconds,
+                        )
+                        return None
+                    return await self._carry_out(verb, call)
+        except TimeoutError as error:
+            if not timer.expired():
+                raise
+            raise too_late() from error
 
     def _note_deprecation(self, target: Target, warnings: Warnings, passage: Passage | None) -> None:
         resource = target.kind.resource

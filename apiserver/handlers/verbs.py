@@ -7,30 +7,18 @@ is taken for a verb first (apiextensions-apiserver/pkg/apiserver/customresource_
 from __future__ import annotations
 
 from apiserver.handlers.request import Target
-from apiserver.registry.options import Query, first, parse_bool
+from apiserver.registry.options import Query, parse_bool
 from kubeloop.apimachinery.errors import BadRequest, MethodNotAllowed
-from kubeloop.apimachinery.go_duration import duration_error
 
 # HTTP method -> Kubernetes verb, on a collection and on an object.
 _COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _NAMED = ("update", "patch")
-# Subresources whose answer may take as long as it likes.
-_LONG_RUNNING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
 def verb_of(method: str, target: Target, query: Query) -> str:
     """The Kubernetes verb; MethodNotAllowed where the resource does not have it."""
     return _custom_verb(method, target, query) if target.kind.is_custom else _built_in_verb(method, target, query)
-
-
-def check_timeout(verb: str, target: Target, query: Query) -> None:
-    """BadRequest where the time a client gives its request is none; here no request takes long enough to hit one."""
-    if "timeout" not in query or verb == "watch" or target.subresource in _LONG_RUNNING:
-        return
-    text = first(query, "timeout")
-    if text and (why := duration_error(text)):
-        raise BadRequest(f"invalid timeout specified in the request URL - time: {why}")
 
 
 def leads_nowhere(method: str, target: Target) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from apiserver.handlers.call import Call
+from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.encoding import as_table, object_of, printed_of
 from apiserver.handlers.negotiation import STREAMS_ONLY, YAML
 from apiserver.handlers.response import NOT_KEPT, Receive, Send
@@ -33,8 +34,6 @@ from kubeloop.apimachinery.errors import ApiError, BadRequest, Expired, Internal
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.numbers import parse_uint
 
-# Without timeoutSeconds a watch ends after this long, times 1 to 2 by chance (--min-request-timeout).
-MIN_TIMEOUT_SECONDS = 1800
 BOOKMARK_SECONDS = 60.0
 # The last bookmark comes so long before the end, that the next watch begins where this one was.
 LAST_BOOKMARK_SECONDS = 2.0
@@ -45,13 +44,23 @@ _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 EncodeEvent = Callable[[Change, str], bytes]
 
 
-async def watch(call: Call, options: ListOptions, encoding: EventEncoding, receive: Receive, send: Send) -> None:
-    """Open the stream and feed it until it ends."""
+async def watch(
+    call: Call,
+    options: ListOptions,
+    encoding: EventEncoding,
+    receive: Receive,
+    send: Send,
+    min_seconds: float = USUAL.min_watch_seconds,
+) -> None:
+    """Open the stream and feed it until it ends.
+
+    Without timeoutSeconds it ends after `min_seconds`, times 1 to 2 by chance.
+    """
     kind = call.target.kind
     selection = select(kind, options.label_selector, options.field_selector)
     name = _watched_name(call, selection)
     since = _since(options.resource_version)
-    stream = _Stream(call, options, selection, encoding, send)
+    stream = _Stream(call, options, selection, encoding, send, min_seconds)
     try:
         watcher, initial = await _open(call, options, name, since)
     except (Compacted, Timeout) as error:
@@ -120,7 +129,13 @@ class _Stream:
     """One response that goes on."""
 
     def __init__(
-        self, call: Call, options: ListOptions, selection: Selection, encoding: EventEncoding, send: Send
+        self,
+        call: Call,
+        options: ListOptions,
+        selection: Selection,
+        encoding: EventEncoding,
+        send: Send,
+        min_seconds: float,
     ) -> None:
         if call.form.media_type == YAML:
             raise NotAcceptable(STREAMS_ONLY)
@@ -129,7 +144,7 @@ class _Stream:
         self._call, self._options, self._send = call, options, send
         self._kind = call.target.kind
         self._matches = None if selection.is_everything else selection.matches
-        self._encoding = encoding
+        self._encoding, self._min_seconds = encoding, min_seconds
         self._encode = self._encoder(encoding)
         self._first_table = True
         self.is_open = True
@@ -179,7 +194,7 @@ class _Stream:
         """How long the stream lasts; timeoutSeconds=0 is as good as none."""
         if self._options.timeout_seconds:
             return float(self._options.timeout_seconds)
-        return MIN_TIMEOUT_SECONDS * (1 + self._call.registry.machinery.rng.random())
+        return self._min_seconds * (1 + self._call.registry.machinery.rng.random())
 
     async def _next_batch(self, watcher: Watcher, until: float) -> Sequence[Change]:
         try:

@@ -1,0 +1,49 @@
+"""How long a request may take: --request-timeout, or less where the client says so (`?timeout=5s`).
+
+A write is told 504 when its time is over, wherever it is: it may have been carried out or not, as with every answer
+that does not come. Reads wait for nobody and have no time of their own but what their client gives them; watches end
+by themselves. Words are those of apiserver/pkg/endpoints/filters/request_deadline.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apiserver.registry.options import Query, first
+from kubeloop.apimachinery.errors import BadRequest, Timeout
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
+
+_READS = frozenset({"get", "list"})
+# Subresources whose answer may take as long as it likes.
+_LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Flags of the server."""
+
+    request_seconds: float = 60.0
+    min_watch_seconds: float = 1800.0  # of a watch that names no time, times 1 to 2 by chance
+
+
+USUAL = Times()
+
+
+def seconds_of(verb: str, subresource: str, query: Query, most: float) -> float | None:
+    """The time a request has; None: as long as it takes. BadRequest where the client's word is no duration."""
+    if verb == "watch" or subresource in _LONG_SUBRESOURCES:
+        return None
+    seconds = None if verb in _READS else most
+    text = first(query, "timeout") if "timeout" in query else ""
+    if not text:
+        return seconds
+    if why := duration_error(text):
+        raise BadRequest(f"invalid timeout specified in the request URL - time: {why}")
+    asked = duration_seconds(text)
+    return asked if 0 < asked < most else seconds
+
+
+def too_late() -> Timeout:
+    """The answer to a request whose time is over."""
+    why = "request did not complete within requested timeout - context deadline exceeded"
+    return Timeout(f"Timeout: {why}", details={})
