@@ -48,11 +48,11 @@ class OpenApiDocuments:
     def v3(self, request: Request, path: str) -> Response:
         """/openapi/v3/PATH. What is asked for by a hash that is no longer its own has moved."""
         documents = self.current()
-        etag = documents.etag(path)
-        if not etag:
+        if path not in documents:
             return PlainTextResponse("404 page not found\n", 404)
         if not first_accepted(request.headers.get("accept", ""), (JSON,)):
             return Response(status_code=406, headers=_VARY)
+        etag = documents.etag(path)
         headers = {**_VARY, "etag": f'"{etag}"'}
         if asked := request.query_params.get("hash"):
             if asked != etag:

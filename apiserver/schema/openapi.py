@@ -65,6 +65,10 @@ class OpenApi:
         """Where the document of a group version is, as it is now."""
         return f"/openapi/v3/{path}?hash={self._hashes[path]}"
 
+    def __contains__(self, path: str) -> bool:
+        """Whether there is a v3 document of that path, as `apis/apps/v1`."""
+        return path in self._hashes
+
     def etag(self, path: str) -> str:
         """The hash of the document of `apis/apps/v1`, "" where there is none. "v2" is the v2 document, "" the index."""
         if path in ("", "v2"):

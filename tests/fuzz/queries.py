@@ -86,5 +86,32 @@ _PATHS = (
 
 
 def path(rng: random.Random) -> str:
-    """A path that is hardly one."""
-    return rng.choice(_PATHS)
+    """A path that is hardly one: listed ones, and those with something put in or behind."""
+    chosen = rng.choice(_PATHS)
+    if rng.random() < 0.6:
+        return chosen
+    at = rng.randrange(len(chosen) + 1) if rng.random() < 0.5 else len(chosen)
+    return (
+        chosen[:at]
+        + rng.choice(
+            (
+                "/",
+                "x",
+                "v2",
+                "%2F",
+                "%00",
+                "?",
+                "?hash=x",
+                "?timeout=1s",
+                "?verbose",
+                ".",
+                "..",
+                ";",
+                "%",
+                "/../",
+                "/x",
+                "%C3%A9",
+            )
+        )
+        + chosen[at:]
+    )

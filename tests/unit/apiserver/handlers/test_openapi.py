@@ -32,6 +32,12 @@ def test_who_has_a_document_is_told_so(path: str) -> None:
     assert (b"", first.headers["etag"]) == (again.body, again.headers["etag"])
 
 
+@pytest.mark.parametrize("path", ["", "v2", "apis/batch/v9", "apis/batch/v1/", "%00"])
+def test_where_no_document_is(path: str) -> None:
+    """Neither the index nor the other version's document is one of those below /openapi/v3/."""
+    assert 404 == get(f"/openapi/v3/{path}").status
+
+
 def test_what_the_index_names_never_changes() -> None:
     """The document behind a hash may be kept for ever; behind an old hash is where the new one is."""
 
