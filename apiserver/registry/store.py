@@ -286,6 +286,8 @@ class ResourceStore:
             current = await self._current(context)
             old = (await self._forms.shown(current)).object()
             new = await change(old)
+            if new["metadata"] is old["metadata"]:  # who owns what is noted in it, for the new object alone
+                new = {**new, "metadata": dict(new["metadata"])}
             self._check_version(new, old, may_be_unconditional)
             if is_tracked:
                 await self.field_management.updated(new, old, context.field_manager, context.subresource)

@@ -14,7 +14,7 @@ import structlog
 
 from apiserver.auth.authentication import MASTERS, User
 from apiserver.registry.catalog import Kind
-from apiserver.registry.context import Context
+from apiserver.registry.context import SERVER, Context
 from apiserver.registry.custom import names
 from apiserver.registry.custom.kinds import DefinedKinds, in_discovery_order, kinds_of, storage_of
 from apiserver.registry.custom.versioning import Converter
@@ -226,7 +226,7 @@ class CustomResources:
 
 
 def _context(name: str) -> Context:
-    return Context(_SYSTEM, name=name, subresource="status")
+    return Context(_SYSTEM, name=name, subresource="status", field_manager=SERVER)
 
 
 def _source(definition: ReadOnlyObject) -> object:

@@ -71,6 +71,21 @@ def test_an_established_kind_is_served() -> None:
     assert (2, {"n": 2, "t": "x"}) == (widget["metadata"]["generation"], widget["spec"])
 
 
+def test_who_owns_what_of_a_definition() -> None:
+    """Whoever sent it still does once it is established, and the server owns what it wrote of the status."""
+
+    async def check(cluster: Cluster) -> Object:
+        await defined(cluster, a_version("v1", {"n": INT}))
+        return await cluster.api.get(DEFINITIONS, NAME)
+
+    entries = run_cluster(check)["metadata"]["managedFields"]
+
+    owned = {entry.get("subresource", ""): entry["fieldsV1"] for entry in entries}
+    assert [{"f:spec"}, {"f:status"}] == [set(owned[""]), set(owned["status"])]
+    assert {"f:acceptedNames", "f:conditions"} == owned["status"]["f:status"].keys()
+    assert ["kube-apiserver"] == [entry["manager"] for entry in entries if "subresource" in entry]
+
+
 def test_a_changed_schema_shows_on_old_objects() -> None:
     """Objects stored before get new defaults and lose what is no longer known whenever they are read."""
 
