@@ -34,10 +34,8 @@ from kubeloop.apimachinery.meta import Object
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-_NOT_STRATEGIC = (
-    "the body of the request was in an unknown format - accepted media types include: "
-    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
-)
+_PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+_UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: {}"
 
 
 async def patch(call: Call) -> Response:
@@ -59,12 +57,18 @@ async def patch(call: Call) -> Response:
 
 
 def _check_media_type(call: Call) -> None:
-    """Custom resources have no Go types, by which a strategic merge patch goes; they refuse in other words, too."""
+    """Custom resources have no Go types, by which a strategic merge patch goes; they refuse in other words, too.
+
+    Unlike other media types these must be spelled exactly: the router takes no capitals, what follows it no blanks.
+    """
+    spelled = call.body.content_type.partition(";")[0]
     if call.target.kind.is_custom:
-        if call.body.media_type not in (JSON_PATCH, MERGE_PATCH, APPLY_PATCH):
-            raise UnsupportedMediaType(_NOT_STRATEGIC)
-    elif call.body.media_type not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH):
+        if spelled not in (JSON_PATCH, MERGE_PATCH, APPLY_PATCH):
+            raise UnsupportedMediaType(_UNKNOWN_FORMAT.format(f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY_PATCH}"))
+    elif spelled.strip() not in _PATCHES:
         raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+    elif spelled not in _PATCHES:
+        raise UnsupportedMediaType(_UNKNOWN_FORMAT.format(", ".join(_PATCHES)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,3 +98,18 @@ def test_what_a_patch_makes_of_the_kind(patch: dict[str, object], status: int, p
     merged, restored = (patched(json.dumps(patch), form, "Warn") for form in (MERGE, STRATEGIC))
 
     assert (status, True, 200) == (merged.status, part in merged.message, restored.status)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status", "part"),
+    [
+        ("application/merge-patch+json;charset=utf-8", 200, ""),
+        ("Application/Merge-Patch+json", 415, "415: Unsupported Media Type"),
+        ("application/merge-patch+json ; charset=utf-8", 415, "application/strategic-merge-patch+json, application/ap"),
+    ],
+)
+def test_the_form_of_a_patch_is_spelled_exactly(content_type: str, status: int, part: str) -> None:
+    """The router takes no capitals, and what stands behind it no blanks."""
+    answer = patched("{}", content_type, "Warn")
+
+    assert (status, True) == (answer.status, part in answer.message)
