@@ -6,6 +6,7 @@ of every write, so each is as plain as it can be, and a mismatch carries no word
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -156,7 +157,12 @@ def _micro_time(value: Any, unknown: list[str]) -> str | None:
 
 
 def _bytes(value: Any, unknown: list[str]) -> str:
+    if type(value) is list:  # to Go they are a list of small numbers, and may be sent as one
+        return b64encode(bytes(_uint8(item, unknown) for item in value)).decode()
     return "" if value is None else _or_mismatch(base64_text, value)
+
+
+_uint8 = integer(8)
 
 
 def _any(value: Any, unknown: list[str]) -> Any:

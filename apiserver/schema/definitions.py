@@ -155,7 +155,8 @@ class Schema:
             return self.node(value["$ref"].removeprefix(REF_PREFIX))
         kind = _single(value.get("type"))
         if kind == "array":
-            items = self._typed(value["items"], go_type.removeprefix("[]"))
+            # A named list type (v1.ExtraValue) does not say what its elements are.
+            items = self._typed(value["items"], go_type[2:] if go_type.startswith("[]") else "")
             return TypeNode(type="list", items=items, go_type=go_type or f"[]{items.go_type}")
         if kind == "object":
             values = self._typed(value.get("additionalProperties") or {}, go_type.partition("]")[2])

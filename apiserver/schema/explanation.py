@@ -22,6 +22,7 @@ _RANGES = {
     "int64": (-(1 << 63), (1 << 63) - 1),
     "uint8": (0, (1 << 8) - 1),
 }
+_BYTE = TypeNode(type="integer", format="uint8", go_type="uint8")
 
 
 class DecodeError(ValueError):
@@ -79,13 +80,14 @@ class _Walk:
                 self.visit(item, below)
 
     def _list(self, items: list[Any], node: TypeNode) -> None:
-        if node.items is None:
+        element = _BYTE if node.type == "bytes" else node.items
+        if element is None:
             self._mismatch("array", node.go_type)
             return
         path = self._path
         for i, item in enumerate(items):
             self._path = f"{path}[{i}]"
-            self.visit(item, node.items)
+            self.visit(item, element)
         self._path = path
 
     def _scalar(self, value: Any, node: TypeNode) -> None:

@@ -161,3 +161,10 @@ def test_line_breaks_in_base64_are_read_over() -> None:
     decoded = SCHEMA.codec("", "v1", "Secret").decode({"data": {"k": "YW\nJj\n"}})
 
     assert {"k": "YWJj"} == decoded.object["data"]
+
+
+def test_bytes_may_be_sent_as_a_list_of_numbers() -> None:
+    """To Go bytes are a list of small numbers, and JSON lists of them are read as such."""
+    decoded = SCHEMA.codec("", "v1", "Secret").decode({"data": {"k": [97, 98, None], "none": []}})
+
+    assert {"k": "YWIA", "none": ""} == decoded.object["data"]
