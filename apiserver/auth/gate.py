@@ -58,11 +58,15 @@ class Passage:
 
     user: User | None = None  # who asks
     impersonated: User | None = None  # as whom
+    constraint: str = ""  # by which right, if it is a narrow one
     access: Access | None = None
     decision: Decision | None = None
     annotations: dict[str, str] = field(default_factory=dict)  # what was added on the way, in order
     on_known: Callable[[], None] = lambda: None  # called when `user` and `access` are there
     note: Note = unnoted  # told what the client sent
+
+    def constrain(self, verb: str) -> None:
+        self.constraint = verb
 
     def annotate(self, key: str, value: str) -> None:
         """Add to what the audit log says of the request; the first value of a key stays."""
@@ -116,7 +120,7 @@ class Gate:
         passage.on_known()
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
-            user = passage.impersonated = impersonate(user, texts, access, self._authorizer)
+            user = passage.impersonated = impersonate(user, texts, access, self._authorizer, passage.constrain)
             access = replace(access, user=user)
         passage.decision = decision = self._authorizer.authorize(access)
         passage.annotate("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")

@@ -8,7 +8,7 @@ to be this user (`impersonate:<mode>`); then the old all-or-nothing verb `impers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
@@ -51,11 +51,18 @@ class _Wanted:
         return not (self.uid or self.groups or self.extra)
 
 
-def impersonate(requestor: User, headers: Iterable[tuple[str, str]], access: Access, authorizer: Authorizer) -> User:
+def impersonate(
+    requestor: User,
+    headers: Iterable[tuple[str, str]],
+    access: Access,
+    authorizer: Authorizer,
+    constrained: Callable[[str], None] = lambda verb: None,
+) -> User:
     """The user to carry out the request as: the requestor, or the one the headers name.
 
     `headers` have lower-case names; `access` is the request as the requestor's own. Forbidden where he may not,
-    BadRequest where the headers name groups or extras without a user.
+    BadRequest where the headers name groups or extras without a user. `constrained` is told the right by which he may,
+    where it is one of the narrow ones.
     """
     wanted = _wanted(headers)
     if wanted is None:
@@ -63,9 +70,13 @@ def impersonate(requestor: User, headers: Iterable[tuple[str, str]], access: Acc
     first_refusal: Forbidden | None = None
     for mode in _modes(wanted, requestor):
         try:
-            return _Check(mode, authorizer, access).user(wanted)
+            user = _Check(mode, authorizer, access).user(wanted)
         except Forbidden as error:
             first_refusal = first_refusal or error
+            continue
+        if mode:
+            constrained(f"impersonate:{mode}")
+        return user
     assert first_refusal is not None  # the last mode takes every user
     raise first_refusal
 

@@ -292,6 +292,8 @@ def _event(request: _Request, verdict: Verdict, stage: str, now: datetime) -> Ob
     }
     if passage.impersonated is not None:
         event["impersonatedUser"] = user_info(passage.impersonated)
+    if passage.constraint:
+        event["authenticationMetadata"] = {"impersonationConstraint": passage.constraint}
     event["sourceIPs"] = _sources(scope)
     if user_agent := _header(scope, b"user-agent"):
         event["userAgent"] = _cut(user_agent)

@@ -9,6 +9,7 @@ from apiserver.admission.chain import CONNECT, CREATE
 from apiserver.auth import reviews
 from apiserver.auth.authentication import Authenticator
 from apiserver.auth.authorization import Authorizer
+from apiserver.auth.tokens.claims import credential_id
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
 from apiserver.handlers.connect_options import connect_options
@@ -135,6 +136,8 @@ class SubresourceHandler:
         answer = await self._token_requests.answer(
             request, target.namespace, target.name, lambda: chain.validate(attributes)
         )
+        if credential := credential_id(answer["status"]["token"]):
+            call.annotate("authentication.kubernetes.io/issued-credential-id", credential)
         return Response(201, write(answer, call.form), call.form.media_type)
 
     async def _pod(self, call: Call) -> Object:

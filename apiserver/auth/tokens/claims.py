@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from apiserver.auth.authentication import TokenRefused, User, service_account_user
+from apiserver.auth.tokens import jwt
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import parse_time
@@ -48,6 +49,13 @@ def private_claims(account: ReadOnlyObject, bound: Bound | None, warn_after: int
     if warn_after:
         about["warnafter"] = warn_after
     return {_PRIVATE: about}
+
+
+def credential_id(token: str) -> str:
+    """What tells a token apart in audit logs; "" where it says nothing of itself."""
+    taken_apart = jwt.take_apart(token)
+    token_id = taken_apart.claims.get("jti") if taken_apart is not None else None
+    return f"JTI={token_id}" if token_id else ""
 
 
 def check_times(claims: Mapping[str, Any], now: datetime) -> None:

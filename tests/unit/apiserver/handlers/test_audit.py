@@ -281,3 +281,26 @@ def test_the_old_format_is_a_line_of_text(tmp_path: Path) -> None:
         'response="200"\n'
     )
     assert expected == path.read_text()
+
+
+def test_a_token_that_is_issued_is_named(tmp_path: Path) -> None:
+    """By its id, under which its uses are found again."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    _, event = audited(
+        tmp_path / "audit.log",
+        ("admintoken", "POST", accounts, b'{"metadata":{"name":"robot"}}'),
+        ("admintoken", "POST", f"{accounts}/robot/token", b"{}"),
+    )
+
+    assert event["annotations"]["authentication.kubernetes.io/issued-credential-id"].startswith("JTI=")
+
+
+def test_a_narrow_right_to_impersonate_is_told(tmp_path: Path) -> None:
+    """An administrator has every right, the narrow ones too; the old one is not told."""
+    user = {"Impersonate-User": "system:serviceaccount:default:robot"}
+    (narrow,) = audited(tmp_path / "a.log", ("admintoken", "GET", "/api/v1/nodes", b""), headers=user)
+    grouped = {**user, "Impersonate-Group": "devs"}
+    (old,) = audited(tmp_path / "b.log", ("admintoken", "GET", "/api/v1/nodes", b""), headers=grouped)
+
+    assert {"impersonationConstraint": "impersonate:serviceaccount"} == narrow["authenticationMetadata"]
+    assert "authenticationMetadata" not in old
