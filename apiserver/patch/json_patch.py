@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from apiserver.patch.values import is_same
-from apiserver.schema.depth import is_too_deep
+from apiserver.schema.depth import is_too_deep, may_be_too_deep
 from kubeloop.apimachinery.errors import BadRequest, Invalid, RequestEntityTooLarge
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, deep_copy
@@ -27,6 +27,7 @@ _POSITION = re.compile(r"[+-]?[0-9]{1,18}")
 _ESCAPE = re.compile("~[01]")
 _OPERATION = "handlers.jsonPatchOp"
 _TEXT_FIELDS = ("op", "path", "from")
+_TOO_DEEP = "error while performing deep copy"
 
 
 class PatchError(Exception):
@@ -155,13 +156,17 @@ class _Patcher:
         missing = f"copy operation does not apply: doc is missing from path: {source}: {MISSING}"
         container, key = self._find(source, missing)
         found = _get(container, key, f"error in copy for from: '{source}'")
-        if is_too_deep(found):  # a copy of a copy of a copy
-            raise PatchError("error while performing deep copy")
-        value = deep_copy(found)
-        self._copied_bytes += len(orjson.dumps(value))
+        try:
+            raw = orjson.dumps(found)
+        except orjson.JSONEncodeError:  # deeper than it writes
+            raise PatchError(_TOO_DEEP) from None
+        self._copied_bytes += len(raw)
         if self._copied_bytes > MAX_COPIED_BYTES:
             why = f"the accumulated size increase of copy is {self._copied_bytes}, exceeding the limit"
             raise PatchError(f"Unable to complete the copy, {why} {MAX_COPIED_BYTES}")
+        if may_be_too_deep(raw) and is_too_deep(found):  # a copy of a copy of a copy
+            raise PatchError(_TOO_DEEP)
+        value = deep_copy(found)
         path = _pointer(operation, "path", "copy operation failed to decode path: missing value")
         missing = f"copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
         container, key = self._find(path, missing)

@@ -6,6 +6,8 @@ apiserver/pkg/endpoints/handlers/rest.go (v1.36). Costs one look where there are
 
 from __future__ import annotations
 
+import orjson
+
 from apiserver.registry.options import Warnings
 from kubeloop.apimachinery.meta import Object
 
@@ -21,15 +23,16 @@ def drop_repeated_owners(obj: Object, warnings: Warnings, *, is_late: bool = Fal
     references = obj["metadata"].get("ownerReferences")
     if not references or len(references) < 2:
         return
-    kept: list[Object] = []
+    kept: dict[bytes, Object] = {}
     repeated: list[str] = []
     for reference in references:
-        if reference in kept:
+        identity = orjson.dumps(reference, option=orjson.OPT_SORT_KEYS)
+        if identity in kept:
             repeated.append(reference.get("uid", ""))
         else:
-            kept.append(reference)
+            kept[identity] = reference
     if not repeated:
         return
-    obj["metadata"]["ownerReferences"] = kept
+    obj["metadata"]["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if is_late else ""
     warnings.add(f"{_FOUND}{when}{_ADVICE}{', '.join(repeated)}")

@@ -8,13 +8,21 @@ from typing import Any, NamedTuple
 Object = dict[str, Any]
 ReadOnlyObject = Mapping[str, Any]
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 
 def deep_copy(value: Any) -> Any:
-    """A copy of JSON data that shares no object or list with it, several times faster than copy.deepcopy."""
-    if isinstance(value, Mapping):
-        return {k: deep_copy(v) if isinstance(v, (Mapping, list)) else v for k, v in value.items()}
+    """A copy of JSON data that shares no object or list with it, several times faster than copy.deepcopy.
+
+    Types are looked up before they are asked what they are: most values are plain scalars, and most else plain dicts.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict or isinstance(value, Mapping):
+        return {k: v if type(v) in _SCALARS else deep_copy(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [deep_copy(item) if isinstance(item, (Mapping, list)) else item for item in value]
+        return [item if type(item) in _SCALARS else deep_copy(item) for item in value]
     return value
 
 

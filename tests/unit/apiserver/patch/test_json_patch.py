@@ -149,6 +149,22 @@ def test_copies_are_limited() -> None:
         json_patch.apply({"a": ["x" * 100]}, doubling)
 
 
+def test_a_copy_beyond_the_limit_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too large to be copied is refused by its size, before time goes into copying it."""
+    copied: list[Any] = []
+
+    def copying(value: Any) -> Any:
+        copied.append(value)
+        return copy.deepcopy(value)
+
+    monkeypatch.setattr(json_patch, "deep_copy", copying)
+
+    with pytest.raises(Invalid):
+        json_patch.apply({"a": ["x" * json_patch.MAX_COPIED_BYTES]}, [{"op": "copy", "from": "/a", "path": "/b"}])
+
+    assert len(copied) == 1  # the document itself
+
+
 @given(OBJECTS, st.lists(OPERATIONS, max_size=4))
 def test_any_operations_apply_or_are_refused(document: dict[str, Any], operations: list[dict[str, Any]]) -> None:
     """No operation fails in another way than the announced one, and none changes the document given."""
