@@ -53,7 +53,12 @@ def error_response(error: ApiError) -> Response:
     status = error.to_status()
     retry = (error.details or {}).get("retryAfterSeconds")
     headers = [(b"retry-after", b"%d" % retry)] if retry else []
-    return Response(error.code, orjson.dumps(status), headers=headers)
+    return Response(_line(error.code), orjson.dumps(status), headers=headers)
+
+
+def _line(code: int) -> int:
+    """The code of the answer itself: webhooks may refuse with codes that HTTP does not have."""
+    return code if 100 <= code < 600 else 500
 
 
 def success(details: Mapping[str, Any] | None = None, code: int = 200) -> Response:

@@ -113,8 +113,20 @@ def _target(config: Json) -> _Target:
         host, port = parts.hostname or "", parts.port or DEFAULT_PORT
     except ValueError as error:
         raise UnusableClient(f"Unparsable URL: {error}") from error
+    authority = parts.netloc
+    if not authority.isascii():
+        host = _in_ascii(host)
+        authority = f"{host}:{parts.port}" if parts.port else host
     bracketed = f"[{host}]" if ":" in host else host
-    return _Target(parts.netloc, _path(parts.path), host, f"{bracketed}:{port}")
+    return _Target(authority, _path(parts.path), host, f"{bracketed}:{port}")
+
+
+def _in_ascii(host: str) -> str:
+    """The name under which DNS and certificates know a host."""
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise WebhookError(f"dial tcp: lookup {host}: no such host") from error
 
 
 def _path(path: str) -> str:

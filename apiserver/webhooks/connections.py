@@ -63,10 +63,8 @@ class Connections:
 
         `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name; `ca_bundle` is base64 of PEM.
         """
-        url = httpx.URL(shown)
-        url = url.copy_with(netloc=address.encode("ascii", "ignore"))
         extensions = {"sni_hostname": server_name}
-        request = httpx.Request("POST", url, headers=headers, content=body, extensions=extensions)
+        request = httpx.Request("POST", _url(shown, address), headers=headers, content=body, extensions=extensions)
         try:
             async with self._held((address, ca_bundle, server_name)) as transport:
                 response = await transport.handle_async_request(request)
@@ -105,6 +103,16 @@ class Connections:
     async def close(self) -> None:
         while self._sets:
             await self._sets.popitem()[1].transport.aclose()
+
+
+def _url(shown: str, address: str) -> httpx.URL:
+    """What is meant, at the address that is dialled. WebhookError where one of them is none."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        return httpx.URL(shown).copy_with(host=host, port=int(port))
+    except httpx.InvalidURL as error:
+        raise WebhookError(f"Post {go_quote(shown)}: dial tcp: lookup {host}: no such host") from error
 
 
 async def _whole(response: httpx.Response, max_bytes: int) -> bytes:

@@ -88,6 +88,7 @@ def _name_of_port(spec: ReadOnlyObject, port: int) -> str | None:
 
 def _checked(forward: str, name: str) -> str:
     host, _, port = forward.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    is_port = port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536
+    if not is_port or not host or not host.isascii() or (":" in host and not host.startswith("[")):
         raise ServiceError(f"annotation {FORWARD_TO} of service {go_quote(name)} is not HOST:PORT: {go_quote(forward)}")
     return forward

@@ -117,6 +117,7 @@ def check_types(review: Json) -> None:
         value = response.get(name)
         if value is not None and not isinstance(value, type_):
             raise _wrong_type(value, f"AdmissionResponse.response.{name}", in_go)
+    _check_status(response.get("status") or {})
     for text in response.get("warnings") or ():
         if not isinstance(text, str):
             raise _wrong_type(text, "AdmissionResponse.response.warnings", "string")
@@ -124,6 +125,28 @@ def check_types(review: Json) -> None:
         if not isinstance(text, str):
             raise _wrong_type(text, "AdmissionResponse.response.auditAnnotations", "string")
     _patch_of(response)
+
+
+_STATUS_TYPES: Mapping[str, tuple[type, str]] = {
+    "status": (str, "string"),
+    "message": (str, "string"),
+    "reason": (str, "v1.StatusReason"),
+    "details": (dict, "v1.StatusDetails"),
+    "code": (int, "int32"),
+}
+_INT32 = range(-(1 << 31), 1 << 31)
+
+
+def _check_status(status: Json) -> None:
+    for name, (type_, in_go) in _STATUS_TYPES.items():
+        value = status.get(name)
+        is_good = value is None or (isinstance(value, type_) and not (type_ is int and isinstance(value, bool)))
+        if not is_good:
+            raise _wrong_type(value, f"Status.response.status.{name}", in_go)
+    code = status.get("code")
+    if code is not None and code not in _INT32:
+        where = "Status.response.status.code"
+        raise ReviewError(f"json: cannot unmarshal number {code} into Go struct field {where} of type int32")
 
 
 def _wrong_type(value: Any, where: str, wanted: str) -> ReviewError:

@@ -718,3 +718,19 @@ def test_the_audit_log_tells_who_changed_what(tmp_path: Path, level: str) -> Non
         patched = '"patch":[{"op":"add","path":"/data/b","value":"2"}],"patchType":"JSONPatch"'
         expected["patch.webhook.admission.k8s.io/round_0_index_0"] = f'{{{config}a.example.com",{patched}}}'
     assert {k: v for k, v in annotations.items() if "authorization" not in k} == expected
+
+
+@pytest.mark.parametrize("code", [600, 999, 1000, 2**31 - 1])
+def test_a_refusal_with_a_code_that_http_has_not_is_answered(code: int) -> None:
+    """The client gets the webhook's Status with the code it gave, in an answer with one that there is."""
+    answer = last(Hooks(v=deny("no", code=code)), validating(a_webhook("v")), CREATE)
+    assert (answer.status, answer.body["code"], answer.body["message"]) == (500, code, f"{DENIED}: no")
+
+
+@pytest.mark.parametrize("status", [{"code": "x"}, {"code": True}, {"code": 2**31}, {"message": 5}, {"reason": {}}])
+def test_a_status_that_is_none_is_a_failed_call(status: dict[str, Any]) -> None:
+    """What Go could not decode is no refusal, so failurePolicy decides."""
+    refused = last(Hooks(v=deny(**status)), validating(a_webhook("v")), CREATE)
+    assert "failed to call webhook: json: cannot unmarshal " in refused.body["message"]
+    assert f"Go struct field Status.response.status.{next(iter(status))} of type " in refused.body["message"]
+    assert last(Hooks(v=deny(**status)), validating(a_webhook("v", failurePolicy="Ignore")), CREATE).status == 201

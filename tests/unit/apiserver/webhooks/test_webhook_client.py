@@ -294,3 +294,32 @@ def test_a_call_that_is_given_up_leaves_the_others_alone(authority: Authority, t
         hung, answered = asyncio.run(both(server))
     assert isinstance(hung, WebhookError)
     assert answered == ANSWER
+
+
+@pytest.mark.parametrize("forward", ["[::1]:1", "127.0.0.1:1"])
+def test_addresses_of_both_families_are_dialled(forward: str) -> None:
+    """A Service may lead to an IPv6 address as well."""
+    config = {"service": {"namespace": "default", "name": "hook"}}
+    assert f": dial tcp {forward}: connect: " in refusal(config, a_service(annotations={FORWARD_TO: forward}))
+
+
+def test_a_host_is_never_taken_for_another(authority: Authority, tmp_path: Path) -> None:
+    """Letters that are no ASCII are not just left out of a host's name: it is asked for as DNS knows it."""
+    with serving(authority.context(tmp_path, ["127.0.0.1"]), lambda _: as_json(ANSWER)) as server:
+        config = {"url": f"https://127.0.0.1\u00e4:{server.port}", "caBundle": authority.bundle}
+        assert "xn--1-0fa: no such host" in refusal(config)
+        service = {"service": {"namespace": "default", "name": "hook"}, "caBundle": authority.bundle}
+        for forward in (f"\u00e4127.0.0.1:{server.port}", "127.0.0.1:\u00b2", "::1:80", "127.0.0.1:000443"):
+            assert "is not HOST:PORT" in refusal(service, a_service(annotations={FORWARD_TO: forward}))
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("host", ["\u00e4" * 80, "a b", "\U0001f600." * 2])
+def test_a_host_that_cannot_be_is_told_as_one_that_is_not_there(host: str) -> None:
+    """What no name of a host can be ends in an error of the call, not of the server."""
+    assert "no such host" in refusal({"url": f"https://{host}/x"})
+
+
+def test_a_url_that_is_too_long_is_an_error_of_the_call() -> None:
+    """Whatever cannot be called says so."""
+    assert "dial tcp" in refusal({"url": f"https://127.0.0.1:1/{'a' * 70_000}"})
