@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apiserver.admission.chain import CREATE, UPDATE, Attributes, Plugin
 from apiserver.admission.plugins.namespace_lifecycle import NAMESPACES
-from apiserver.admission.pod_security.policy import PREFIX, Policies, Policy, is_stricter, label_errors, policies_of
+from apiserver.admission.pod_security.policy import PREFIX, Policies, Policy, label_errors, may_refuse_more, policies_of
 from apiserver.admission.pod_security.violations import describe, violations
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import Invalid
-from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, labels_of, name_of
+from kubeloop.apimachinery.meta import ReadOnlyObject, controller_of, labels_of, name_of
 
 _PODS = "pods"
 _CHECKED_SUBRESOURCES = ("", "ephemeralcontainers", "resize")
@@ -47,16 +47,20 @@ class PodSecurity(Plugin):
         elif not attributes.subresource:
             self._check_workload(attributes, attributes.object, _TEMPLATES[resource])
 
-    def _policies(self, namespace: str) -> Policies:
-        found = self._reader.get(NAMESPACES, "", namespace)
-        return policies_of(labels_of(found)) if found is not None else Policies()
+    def _labels(self, namespace: str) -> Mapping[str, str]:
+        return labels_of(self._reader.get(NAMESPACES, "", namespace) or {})
 
     def _check_pod(self, attributes: Attributes, pod: ReadOnlyObject) -> None:
         if attributes.subresource not in _CHECKED_SUBRESOURCES:
             return
+        labels = self._labels(attributes.namespace)
+        policies = policies_of(labels)
+        if policies.are_privileged and not label_errors(labels):
+            attributes.annotate(f"{PREFIX}enforce-policy", str(Policy()))
+            return
         if attributes.old_object is not None and not _is_significant(pod, attributes.old_object):
             return
-        policies = self._policies(attributes.namespace)
+        _audit_labels(attributes, labels)
         attributes.annotate(f"{PREFIX}enforce-policy", str(policies.enforce))
         _audit(attributes, policies, pod)
         refused = violations(policies.enforce, pod)
@@ -67,10 +71,12 @@ class PodSecurity(Plugin):
 
     def _check_workload(self, attributes: Attributes, workload: ReadOnlyObject, path: tuple[str, ...]) -> None:
         """Never refused: its pods will be, and the warning tells the one who can still change it."""
+        labels = self._labels(attributes.namespace)
+        policies = policies_of(labels)
         template: Any = workload
         for step in path:
             template = template.get(step) or {}
-        policies = self._policies(attributes.namespace)
+        _audit_labels(attributes, labels)
         _audit(attributes, policies, template)
         _warn(attributes, policies, template)
 
@@ -83,31 +89,55 @@ class PodSecurity(Plugin):
         if errors and (attributes.operation == CREATE or errors != label_errors(old)):
             raise Invalid.of("Namespace", "", name_of(namespace), errors)
         new_policy, old_policy = policies_of(labels_of(namespace)).enforce, policies_of(old).enforce
-        if attributes.operation == UPDATE and is_stricter(new_policy, old_policy):
+        if attributes.operation == UPDATE and may_refuse_more(new_policy, old_policy):
             for text in self._existing_violations(name_of(namespace), new_policy):
                 attributes.warn(text)
 
     def _existing_violations(self, namespace: str, policy: Policy) -> Iterator[str]:
         """One line a kind of violation, with the first pod that has it and how many others do."""
-        pods_by_violation: dict[str, list[str]] = {}
-        for count, pod in enumerate(self._reader.list(_PODS, namespace)):
-            if count == _MOST_PODS:
-                break
+        pods = _varied(self._reader.list(_PODS, namespace))
+        names_by_reasons: dict[str, list[str]] = {}
+        for pod in pods[:_MOST_PODS]:
             found = violations(policy, pod)
             if found:
                 reasons = ", ".join(violation.reason for violation in found)
-                pods_by_violation.setdefault(reasons, []).append(name_of(pod))
-        if pods_by_violation:
+                names_by_reasons.setdefault(reasons, []).append(name_of(pod))
+        if len(pods) > _MOST_PODS:
+            count = f"the first {_MOST_PODS} of {len(pods)} existing pods"
+            yield f"new PodSecurity enforce level only checked against {count}"
+        if names_by_reasons:
             yield f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{policy}"'
-        for reasons, names in sorted(pods_by_violation.items(), key=lambda item: item[1][0]):
-            others = len(names) - 1
-            more = f" (and {others} other {'pod' if others == 1 else 'pods'})" if others else ""
-            yield f"{names[0]}{more}: {reasons}"
+        yield from sorted(_counted(names, reasons) for reasons, names in names_by_reasons.items())
+
+
+def _varied(pods: Iterable[ReadOnlyObject]) -> Sequence[ReadOnlyObject]:
+    """The pods, those that are alike because one controller made them last."""
+    first: list[ReadOnlyObject] = []
+    alike: list[ReadOnlyObject] = []
+    controllers: set[str] = set()
+    for pod in pods:
+        controller = (controller_of(pod) or {}).get("uid")
+        (alike if controller in controllers else first).append(pod)
+        if controller is not None:
+            controllers.add(controller)
+    return first + alike
+
+
+def _counted(names: Sequence[str], reasons: str) -> str:
+    others = len(names) - 1
+    more = f" (and {others} other {'pod' if others == 1 else 'pods'})" if others else ""
+    return f"{min(names)}{more}: {reasons}"
+
+
+def _audit_labels(attributes: Attributes, labels: Mapping[str, str]) -> None:
+    """Say which labels nobody understands: the namespace had them before they were looked at."""
+    errors = [str(error) for error in dict.fromkeys(label_errors(labels))]
+    if errors:
+        text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+        attributes.annotate(f"{PREFIX}error", f"Failed to parse policy: {text}")
 
 
 def _audit(attributes: Attributes, policies: Policies, pod: ReadOnlyObject) -> None:
-    if policies.audit.is_privileged:
-        return
     found = violations(policies.audit, pod)
     if found:
         text = f'would violate PodSecurity "{policies.audit}": {describe(found)}'
@@ -121,13 +151,13 @@ def _warn(attributes: Attributes, policies: Policies, pod: ReadOnlyObject) -> No
 
 
 def _is_significant(pod: ReadOnlyObject, old: ReadOnlyObject) -> bool:
-    """Whether an update can change the verdict: most of a pod cannot be changed."""
-    return _significant(pod) != _significant(old)
+    """Whether an update can change the verdict: most of a pod cannot be changed, images can."""
+    if any(_images(pod, field) != _images(old, field) for field in ("containers", "initContainers")):
+        return True
+    debuggers = dict(_images(old, "ephemeralContainers"))
+    return any(name not in debuggers or debuggers[name] != image for name, image in _images(pod, "ephemeralContainers"))
 
 
-def _significant(pod: ReadOnlyObject) -> tuple[Any, ...]:
+def _images(pod: ReadOnlyObject, field: str) -> list[tuple[str, str]]:
     spec = pod.get("spec") or {}
-    fields = ("initContainers", "containers", "ephemeralContainers")
-    images = [[(one.get("name"), one.get("image")) for one in spec.get(field) or ()] for field in fields]
-    annotations = {key: value for key, value in annotations_of(pod).items() if "apparmor" in key or "seccomp" in key}
-    return images, annotations
+    return [(one.get("name", ""), one.get("image", "")) for one in spec.get(field) or ()]

@@ -11,14 +11,18 @@ from apiserver.admission.pod_security.pod import (
     Pod,
     Violation,
     containers_text,
+    is_relaxed,
     plural,
     quoted,
     security_of,
     setters_text,
 )
 from apiserver.admission.pod_security.policy import Policy
+from kubeloop.apimachinery.field import go_quote
 
 _APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER_ANNOTATION = "container.seccomp.security.alpha.kubernetes.io/"
 _CAPABILITIES = frozenset(
     [
         "AUDIT_WRITE",
@@ -61,27 +65,33 @@ _HOOKS = ("postStart", "preStop")
 
 
 def app_armor(pod: Pod, policy: Policy) -> Violation | None:
-    pod_type = (pod.security.get("appArmorProfile") or {}).get("type")
-    bad_pod = pod_type == "Unconfined"
-    bad = pod.containers_where(
-        lambda container: (security_of(container).get("appArmorProfile") or {}).get("type") == "Unconfined"
-    )
-    annotated = [
-        f'"{key}"="{value}"'
-        for key, value in sorted(pod.annotations.items())
+    """The field of pod and containers, and the annotations that were there before the field."""
+    bad_pod = _is_bad_app_armor(pod.security)
+    bad = pod.containers_where(lambda container: _is_bad_app_armor(security_of(container)))
+    values = sorted({_app_armor_type(one) for one in pod.contexts() if _is_bad_app_armor(one)})
+    annotated = sorted(
+        f"{key}={go_quote(value)}"
+        for key, value in pod.annotations.items()
         if key.startswith(_APP_ARMOR_ANNOTATION)
         and value not in ("", "runtime/default")
         and not value.startswith("localhost/")
-    ]
-    if not bad_pod and not bad and not annotated:
+    )
+    who = [setters_text(bad_pod, bad)] if bad_pod or bad else []
+    who += [plural(len(annotated), "annotation", "annotations")] if annotated else []
+    if not who:
         return None
-    details = []
-    if bad_pod or bad:
-        details.append(f'{setters_text(bad_pod, bad)} must not set AppArmor profile type to "Unconfined"')
-    if annotated:
-        details.append(f"{plural(len(annotated), 'annotation', 'annotations')} {', '.join(annotated)}")
-    count = int(bad_pod or bool(bad)) + len(annotated)
-    return Violation(plural(count, "forbidden AppArmor profile", "forbidden AppArmor profiles"), " and ".join(details))
+    values += annotated
+    reason = plural(len(values), "forbidden AppArmor profile", "forbidden AppArmor profiles")
+    return Violation(reason, f"{' and '.join(who)} must not set AppArmor profile type to {quoted(values)}")
+
+
+def _app_armor_type(security: Mapping[str, Any]) -> str:
+    return (security.get("appArmorProfile") or {}).get("type", "")
+
+
+def _is_bad_app_armor(security: Mapping[str, Any]) -> bool:
+    is_set = security.get("appArmorProfile") is not None
+    return is_set and _app_armor_type(security) not in ("RuntimeDefault", "Localhost")
 
 
 def capabilities(pod: Pod, policy: Policy) -> Violation | None:
@@ -130,7 +140,7 @@ def host_ports(pod: Pod, policy: Policy) -> Violation | None:
         return None
     word = plural(len(taken), "hostPort", "hostPorts")
     ports = ", ".join(sorted(map(str, taken)))
-    return Violation(word, f"{containers_text(bad)} {plural(len(bad), 'uses', 'use')} {word} {ports}")
+    return Violation("hostPort", f"{containers_text(bad)} {plural(len(bad), 'uses', 'use')} {word} {ports}")
 
 
 def probe_hosts(pod: Pod, policy: Policy) -> Violation | None:
@@ -143,7 +153,7 @@ def probe_hosts(pod: Pod, policy: Policy) -> Violation | None:
         hosts.update(named)
         return bool(named)
 
-    bad = pod.containers_where(names_hosts)
+    bad = sorted(set(pod.containers_where(names_hosts)))
     if not bad:
         return None
     word = plural(len(hosts), "host", "hosts")
@@ -173,22 +183,51 @@ def privileged(pod: Pod, policy: Policy) -> Violation | None:
 
 
 def proc_mount(pod: Pod, policy: Policy) -> Violation | None:
+    """Not asked of pods in a user namespace of their own."""
+    return None if is_relaxed(pod, policy) else masked_proc(pod, policy)
+
+
+def masked_proc(pod: Pod, policy: Policy) -> Violation | None:
     bad = pod.containers_where(lambda container: security_of(container).get("procMount", "Default") != "Default")
     if not bad:
         return None
-    values = sorted({security_of(one)["procMount"] for one in pod.containers if one.get("name") in bad})
+    mounts = (security_of(one).get("procMount", "Default") for one in pod.containers)
+    values = sorted({mount for mount in mounts if mount != "Default"})
     return Violation("procMount", f"{containers_text(bad)} must not set securityContext.procMount to {quoted(values)}")
 
 
 def seccomp_profile(pod: Pod, policy: Policy) -> Violation | None:
-    if not policy.is_from(19):
+    return _seccomp_fields(pod) if policy.is_from(19) else _seccomp_annotations(pod)
+
+
+def _seccomp_annotations(pod: Pod) -> Violation | None:
+    """How profiles were named before there was a field."""
+    keys = {_SECCOMP_ANNOTATION} | {_SECCOMP_CONTAINER_ANNOTATION + one.get("name", "") for one in pod.containers}
+    bad = sorted(
+        f"{key}={go_quote(pod.annotations[key])}"
+        for key in keys.intersection(pod.annotations)
+        if pod.annotations[key] not in ("runtime/default", "docker/default")
+        and not pod.annotations[key].startswith("localhost/")
+    )
+    if not bad:
         return None
-    bad_pod = seccomp_type(pod.security) == "Unconfined"
-    bad = pod.containers_where(lambda container: seccomp_type(security_of(container)) == "Unconfined")
+    return Violation("seccompProfile", f"forbidden {plural(len(bad), 'annotation', 'annotations')} {', '.join(bad)}")
+
+
+def _seccomp_fields(pod: Pod) -> Violation | None:
+    bad_pod = is_bad_seccomp(pod.security)
+    bad = pod.containers_where(lambda container: is_bad_seccomp(security_of(container)))
     if not bad_pod and not bad:
         return None
+    values = quoted(sorted({seccomp_type(one) for one in pod.contexts() if is_bad_seccomp(one)}))
     who = setters_text(bad_pod, bad)
-    return Violation("seccompProfile", f'{who} must not set securityContext.seccompProfile.type to "Unconfined"')
+    return Violation("seccompProfile", f"{who} must not set securityContext.seccompProfile.type to {values}")
+
+
+def is_bad_seccomp(security: Mapping[str, Any]) -> bool:
+    """Whether a profile is named that is neither the runtime's nor the node's."""
+    is_set = security.get("seccompProfile") is not None
+    return is_set and seccomp_type(security) not in ("RuntimeDefault", "Localhost")
 
 
 def seccomp_type(security: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from apiserver.admission.pod_security.policy import Policy
@@ -35,6 +35,11 @@ class Pod:
     def is_windows(self) -> bool:
         return (self.spec.get("os") or {}).get("name") == "windows"
 
+    def contexts(self) -> Iterator[Mapping[str, Any]]:
+        """The security contexts of the pod and of each container."""
+        yield self.security
+        yield from map(security_of, self.containers)
+
     def containers_where(self, test: Callable[[Container], bool]) -> list[str]:
         """The names of the containers for which `test` holds."""
         return [container.get("name", "") for container in self.containers if test(container)]
@@ -45,6 +50,11 @@ Check = Callable[[Pod, Policy], Violation | None]
 
 def security_of(container: Container) -> Mapping[str, Any]:
     return container.get("securityContext") or {}
+
+
+def is_relaxed(pod: Pod, policy: Policy) -> bool:
+    """Whether the pod has a user namespace of its own, where root is nobody: from 1.35 on less is asked of it then."""
+    return policy.is_from(35) and pod.spec.get("hostUsers") is False
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -15,6 +15,8 @@ PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)  # from lax to strict
 LATEST = "latest"
 
+_MOST = 2**63 - 1  # as numbers are counted there
+
 _version = re.compile(r"v1\.(0|[1-9][0-9]*)")
 
 
@@ -45,6 +47,10 @@ class Policies:
     audit: Policy = Policy()
     warn: Policy = Policy()
 
+    @property
+    def are_privileged(self) -> bool:
+        return self.enforce.is_privileged and self.audit.is_privileged and self.warn.is_privileged
+
 
 def policies_of(labels: Mapping[str, str]) -> Policies:
     """The policies of a namespace. A level nobody understands is enforced as the strictest, and warns of nothing.
@@ -73,16 +79,25 @@ def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
     return errors
 
 
-def is_stricter(new: Policy, old: Policy) -> bool:
-    """Whether a new level can refuse what the old one let in."""
-    return new != old and LEVELS.index(new.level) >= LEVELS.index(old.level) and not new.is_privileged
+def may_refuse_more(new: Policy, old: Policy) -> bool:
+    """Whether pods that the old level let in have to be looked at anew: another version of a lower level, too."""
+    if new == old or new.is_privileged:
+        return False
+    return new.minor != old.minor or LEVELS.index(new.level) > LEVELS.index(old.level)
 
 
 def _policy(labels: Mapping[str, str], mode: str, otherwise: str) -> Policy:
     level = labels.get(PREFIX + mode, PRIVILEGED)
-    match = _version.fullmatch(labels.get(f"{PREFIX}{mode}-version", LATEST))
-    return Policy(level if level in LEVELS else otherwise, int(match[1]) if match else None)
+    minor = _minor_of(labels.get(f"{PREFIX}{mode}-version", LATEST))
+    return Policy(level if level in LEVELS else otherwise, minor)
+
+
+def _minor_of(text: str) -> int | None:
+    """The minor version that a label names; None where it names the latest, or none that makes sense."""
+    match = _version.fullmatch(text)
+    minor = int(match[1]) if match else -1
+    return minor if 0 <= minor <= _MOST else None
 
 
 def _is_version(text: str) -> bool:
-    return text == LATEST or _version.fullmatch(text) is not None
+    return text == LATEST or _minor_of(text) is not None

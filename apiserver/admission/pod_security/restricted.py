@@ -12,15 +12,27 @@ from apiserver.admission.pod_security.pod import (
     Pod,
     Violation,
     containers_text,
+    is_relaxed,
     plural,
     quoted,
     security_of,
+    setters_text,
 )
 from apiserver.admission.pod_security.policy import Policy
 
 _WINDOWS_SINCE = 25  # from this minor on, what Windows has no notion of is not asked of Windows pods
 _VOLUME_TYPES = frozenset(
-    ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"]
+    [
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    ]
 )
 _OTHER_VOLUME_TYPES = [
     "hostPath",
@@ -83,77 +95,82 @@ def _capabilities(container: Container, field: str) -> list[str]:
 
 
 def volume_types(pod: Pod, policy: Policy) -> Violation | None:
-    bad = {
-        volume.get("name", ""): _type_of(volume)
-        for volume in pod.spec.get("volumes") or ()
-        if not _VOLUME_TYPES.intersection(volume)
-    }
+    bad = [volume for volume in pod.spec.get("volumes") or () if not _VOLUME_TYPES.intersection(volume)]
     if not bad:
         return None
-    kinds = sorted(set(bad.values()))
+    names = quoted(volume.get("name", "") for volume in bad)
+    kinds = sorted({_type_of(volume) for volume in bad})
     verb = plural(len(bad), "uses", "use")
     kind_word = plural(len(kinds), "volume type", "volume types")
     word = plural(len(bad), "volume", "volumes")
-    return Violation("restricted volume types", f"{word} {quoted(bad)} {verb} restricted {kind_word} {quoted(kinds)}")
+    return Violation("restricted volume types", f"{word} {names} {verb} restricted {kind_word} {quoted(kinds)}")
 
 
 def _type_of(volume: Mapping[str, Any]) -> str:
     return next((kind for kind in _OTHER_VOLUME_TYPES if kind in volume), "unknown")
 
 
+def proc_mount(pod: Pod, policy: Policy) -> Violation | None:
+    """Of every pod, while baseline asks less of those in a user namespace of their own."""
+    return baseline.masked_proc(pod, policy) if policy.is_from(35) else None
+
+
 def run_as_non_root(pod: Pod, policy: Policy) -> Violation | None:
     """Every container says so, or the pod does for those that say nothing; nobody says the opposite."""
+    if is_relaxed(pod, policy):
+        return None
+    reason, of_pod = "runAsNonRoot != true", pod.security.get("runAsNonRoot")
     bad = pod.containers_where(lambda container: security_of(container).get("runAsNonRoot") is False)
+    if of_pod is False or bad:
+        who = setters_text(of_pod is False, bad)
+        return Violation(reason, f"{who} must not set securityContext.runAsNonRoot=false")
     silent = pod.containers_where(lambda container: security_of(container).get("runAsNonRoot") is None)
-    of_pod = pod.security.get("runAsNonRoot")
-    details = ["pod must not set securityContext.runAsNonRoot=false"] if of_pod is False else []
-    if bad:
-        details.append(f"{containers_text(bad)} must not set securityContext.runAsNonRoot=false")
-    if not details and silent and of_pod is None:
-        details.append(f"pod or {containers_text(silent)} must set securityContext.runAsNonRoot=true")
-    return Violation("runAsNonRoot != true", " and ".join(details)) if details else None
+    if of_pod or not silent:
+        return None
+    return Violation(reason, f"pod or {containers_text(silent)} must set securityContext.runAsNonRoot=true")
 
 
 def run_as_user(pod: Pod, policy: Policy) -> Violation | None:
-    if not policy.is_from(23):
+    if not policy.is_from(23) or is_relaxed(pod, policy):
         return None
+    of_pod = pod.security.get("runAsUser") == 0
     bad = pod.containers_where(lambda container: security_of(container).get("runAsUser") == 0)
-    setters = ["pod"] if pod.security.get("runAsUser") == 0 else []
-    setters += [containers_text(bad)] if bad else []
-    return Violation("runAsUser=0", f"{' and '.join(setters)} must not set runAsUser=0") if setters else None
+    if not of_pod and not bad:
+        return None
+    return Violation("runAsUser=0", f"{setters_text(of_pod, bad)} must not set runAsUser=0")
 
 
 def seccomp_profile(pod: Pod, policy: Policy) -> Violation | None:
+    """What baseline asks, and that there is a profile at all."""
     if not policy.is_from(19) or (pod.is_windows and policy.is_from(_WINDOWS_SINCE)):
         return None
-    of_pod = baseline.seccomp_type(pod.security)
-    wrong = pod.containers_where(lambda container: _is_wrong_profile(baseline.seccomp_type(security_of(container))))
-    silent = pod.containers_where(lambda container: not baseline.seccomp_type(security_of(container)))
-    values = {baseline.seccomp_type(security_of(one)) for one in pod.containers} | {of_pod}
-    forbidden = quoted(sorted(value for value in values if _is_wrong_profile(value)))
-    field = "securityContext.seccompProfile.type"
-    details = []
-    if _is_wrong_profile(of_pod):
-        details.append(f"pod must not set {field} to {forbidden}")
-    if wrong:
-        details.append(f"{containers_text(wrong)} must not set {field} to {forbidden}")
-    if not details and silent and not of_pod:
-        details.append(f'pod or {containers_text(silent)} must set {field} to "RuntimeDefault" or "Localhost"')
-    return Violation("seccompProfile", " and ".join(details)) if details else None
-
-
-def _is_wrong_profile(kind: str) -> bool:
-    return kind not in ("", "RuntimeDefault", "Localhost")
+    bad = baseline.seccomp_profile(pod, policy)
+    if bad is not None or pod.security.get("seccompProfile") is not None:
+        return bad
+    silent = pod.containers_where(lambda container: security_of(container).get("seccompProfile") is None)
+    if not silent:
+        return None
+    detail = (
+        f"pod or {containers_text(silent)} must set securityContext.seccompProfile.type "
+        'to "RuntimeDefault" or "Localhost"'
+    )
+    return Violation("seccompProfile", detail)
 
 
 CHECKS: tuple[Check, ...] = (
     privilege_escalation,
     capabilities,
+    proc_mount,
     volume_types,
     run_as_non_root,
     run_as_user,
     seccomp_profile,
 )
 
-# Checks of baseline that a stricter one here makes superfluous.
-REPLACED: tuple[Check, ...] = (baseline.capabilities, baseline.host_path_volumes, baseline.seccomp_profile)
+# Checks of baseline that a stricter one here makes superfluous, and the minor version from which on it does.
+REPLACED: Mapping[Check, int] = {
+    baseline.capabilities: 22,
+    baseline.host_path_volumes: 0,
+    baseline.proc_mount: 35,
+    baseline.seccomp_profile: 19,
+}

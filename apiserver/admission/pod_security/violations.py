@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apiserver.admission.pod_security import baseline, restricted
-from apiserver.admission.pod_security.pod import Pod, Violation
+from apiserver.admission.pod_security.pod import Check, Pod, Violation
 from apiserver.admission.pod_security.policy import RESTRICTED, Policy
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
@@ -20,10 +20,15 @@ def violations(policy: Policy, pod: ReadOnlyObject) -> list[Violation]:
         return []
     checks = baseline.CHECKS
     if policy.level == RESTRICTED:
-        checks = tuple(check for check in checks if check not in restricted.REPLACED) + restricted.CHECKS
+        checks = tuple(check for check in checks if not _is_replaced(check, policy)) + restricted.CHECKS
     view = Pod(pod)
     found = (check(view, policy) for check in checks)
     return [violation for violation in found if violation is not None]
+
+
+def _is_replaced(check: Check, policy: Policy) -> bool:
+    since = restricted.REPLACED.get(check)
+    return since is not None and policy.is_from(since)
 
 
 def describe(found: Iterable[Violation]) -> str:

@@ -241,3 +241,129 @@ def test_labels_nobody_understands_are_enforced_and_warn_of_nothing() -> None:
         map(str, (policies.enforce, policies.audit, policies.warn))
     )
     assert "baseline:v1.20" == str(warned.warn)
+
+
+@pytest.mark.parametrize(
+    ("policy", "of_pod", "expected"),
+    [
+        (
+            BASELINE,
+            {
+                "metadata": {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": 'odd"'}},
+                "spec": pod(secured(appArmorProfile={"type": "Unconfined"}))["spec"],
+            },
+            'forbidden AppArmor profiles (container "c" and annotation must not set AppArmor profile type to '
+            '"Unconfined", "container.apparmor.security.beta.kubernetes.io/c="odd\\""")',
+        ),
+        (
+            BASELINE,
+            pod({"ports": [{"hostPort": 80}, {"hostPort": 9}]}),
+            'hostPort (container "c" uses hostPorts 80, 9)',
+        ),
+        (BASELINE, pod(secured(procMount="Unmasked"), hostUsers=False), ""),
+        (
+            Policy("baseline", 34),
+            pod(secured(procMount="Unmasked"), hostUsers=False),
+            'procMount (container "c" must not set securityContext.procMount to "Unmasked")',
+        ),
+        (
+            Policy("baseline", 18),
+            {"metadata": {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}}, **pod()}
+            | {"metadata": {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}}},
+            'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")',
+        ),
+        (
+            RESTRICTED,
+            pod(
+                {
+                    "securityContext": {
+                        **HARDENED_CONTAINER["securityContext"],
+                        "procMount": "Unmasked",
+                        "runAsUser": 0,
+                    }
+                },
+                securityContext={"seccompProfile": {"type": "RuntimeDefault"}},
+                hostUsers=False,
+            ),
+            'procMount (container "c" must not set securityContext.procMount to "Unmasked")',
+        ),
+        (
+            RESTRICTED,
+            pod(
+                {"securityContext": {**HARDENED_CONTAINER["securityContext"], "runAsNonRoot": False}},
+                securityContext={**HARDENED, "runAsNonRoot": False},
+                volumes=[{"name": "i", "image": {"reference": "x"}}],
+            ),
+            'runAsNonRoot != true (pod and container "c" must not set securityContext.runAsNonRoot=false)',
+        ),
+        (
+            Policy("restricted", 18),
+            pod(
+                secured(allowPrivilegeEscalation=False, capabilities={"add": ["SYS_ADMIN"]}),
+                securityContext={"runAsNonRoot": True},
+            ),
+            'non-default capabilities (container "c" must not include "SYS_ADMIN" in securityContext.capabilities.add)',
+        ),
+        (
+            RESTRICTED,
+            pod(HARDENED_CONTAINER, securityContext={**HARDENED, "seccompProfile": {"type": "Unconfined"}}),
+            'seccompProfile (pod must not set securityContext.seccompProfile.type to "Unconfined")',
+        ),
+    ],
+)
+def test_each_version_asks_in_its_own_words(policy: Policy, of_pod: Object, expected: str) -> None:
+    """What a version of a level asks is what that version of Kubernetes asked, to the letter of today's messages."""
+    assert expected == describe(violations(policy, of_pod))
+
+
+def test_another_version_of_a_lower_level_is_looked_at_anew() -> None:
+    """An older baseline may forbid what a newer restricted does not; a lower level of the same version may not."""
+    sysctl = pod(securityContext={"sysctls": [{"name": "net.ipv4.tcp_rmem"}]})
+    sysctl["metadata"]["namespace"] = "ns"
+    old = {"metadata": {"name": "ns", "labels": {f"{PREFIX}enforce": "restricted"}}}
+    older = {
+        "metadata": {"name": "ns", "labels": {f"{PREFIX}enforce": "baseline", f"{PREFIX}enforce-version": "v1.20"}}
+    }
+    lower = {"metadata": {"name": "ns", "labels": {f"{PREFIX}enforce": "baseline"}}}
+
+    assert [
+        'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:v1.20"',
+        "p: forbidden sysctls",
+    ] == warnings(plugin(sysctl), NAMESPACES, older, UPDATE, old_object=old)
+    assert [] == warnings(plugin(sysctl), NAMESPACES, lower, UPDATE, old_object=old)
+
+
+def test_the_pods_of_one_controller_are_looked_at_last() -> None:
+    """Of more pods than are looked at, one of each controller is; how many there are is said."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    alike: list[Object] = [
+        {"metadata": {"name": f"a{i:04}", "namespace": "ns", "ownerReferences": [owner]}, "spec": {"containers": []}}
+        for i in range(3000)
+    ]
+    other: Object = {"metadata": {"name": "z", "namespace": "ns"}, "spec": {"containers": [], "hostPID": True}}
+    new = {"metadata": {"name": "ns", "labels": {f"{PREFIX}enforce": "baseline"}}}
+
+    said = warnings(plugin(*alike, other), NAMESPACES, new, UPDATE, old_object={"metadata": {"name": "ns"}})
+
+    assert [
+        "new PodSecurity enforce level only checked against the first 3000 of 3001 existing pods",
+        'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
+        "z: host namespaces",
+    ] == said
+
+
+def test_the_audit_log_learns_of_labels_nobody_understands() -> None:
+    """Labels that were there before anybody looked at them are told of with every pod."""
+    labels = {f"{PREFIX}audit": "odd", f"{PREFIX}warn-version": "v1.99999999999999999999"}
+    reader = DictReader().put("namespaces", {"metadata": {"name": "ns", "labels": labels}})
+    said: dict[str, str] = {}
+
+    asyncio.run(PodSecurity(reader).validate(Attributes(CREATE, PODS, "ns", "p", pod(), annotate=said.setdefault)))
+
+    assert {
+        f"{PREFIX}enforce-policy": "privileged:latest",
+        f"{PREFIX}error": "Failed to parse policy: [metadata.labels[pod-security.kubernetes.io/audit]: "
+        'Invalid value: "odd": must be one of privileged, baseline, restricted, '
+        "metadata.labels[pod-security.kubernetes.io/warn-version]: "
+        'Invalid value: "v1.99999999999999999999": must be "latest" or "v1.x"]',
+    } == said
