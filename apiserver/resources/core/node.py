@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any
 
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_cidr
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_cidr, check_positive
 from apiserver.resources.kinds import FieldMap, PlainKind, carry_over
 from apiserver.resources.pods.tolerations import check_taints
 from apiserver.resources.resource_lists import check_amount, round_up
@@ -34,6 +35,10 @@ EMPTY_NODE_INFO = dict.fromkeys(
 )
 
 
+MAX_FEATURE_NAME = 253
+_is_feature_name = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*").fullmatch
+
+
 class NodeStrategy(PlainKind):
     """Unlike other kinds a node may be created with its status: kubelets once registered themselves that way."""
 
@@ -52,14 +57,22 @@ class NodeStrategy(PlainKind):
 
     def prepare_for_create(self, obj: Object) -> None:
         obj["spec"].pop("configSource", None)
+        obj["status"].pop("config", None)
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         carry_over(new, old, "status")
+        new["spec"].pop("configSource", None)
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_status_update(new, old)
+        new.get("status", {}).pop("config", None)
 
     def check(self, obj: Object, errors: Errors) -> None:
         spec = obj["spec"]
         check_taints(spec.get("taints") or NO_ITEMS, "metadata.taints", errors)
         _check_amounts(obj, errors)
+        _check_swap(obj, errors)
+        _check_features(obj, errors)
         ranges = spec.get("podCIDRs") or NO_ITEMS
         for i, value in enumerate(ranges):
             check_cidr(value, f"spec.podCIDRs[{i}]", errors)
@@ -104,9 +117,42 @@ def _check_amounts(node: Json, errors: Errors) -> None:
             check_amount(name, quantity.parse(text), f"status.{kind}.{name}", errors)
 
 
+def _check_swap(node: Json, errors: Errors) -> None:
+    swap = ((node.get("status") or NO_FIELDS).get("nodeInfo") or NO_FIELDS).get("swap") or NO_FIELDS
+    if "capacity" in swap:
+        check_positive(swap["capacity"], "metadata.nodeSwapStatus.capacity", errors)
+
+
+def _check_features(node: Json, errors: Errors) -> None:
+    """What the kubelet declares it can do: sorted names such as `GuaranteedQoS/resize`, each once."""
+    path = "status.declaredFeatures"
+    features = (node.get("status") or NO_FIELDS).get("declaredFeatures") or NO_ITEMS
+    for i, name in enumerate(features):
+        if reason := _feature_name_error(name):
+            errors.append(field.invalid(f"{path}[{i}]", name, f"invalid feature name {field.go_quote(name)}: {reason}"))
+        if i + 1 < len(features):
+            following, at = features[i + 1], f"{path}[{i + 1}]"
+            if following == name:
+                errors.append(field.duplicate(at, following))
+            elif following < name:
+                errors.append(field.invalid(at, following, "list must be sorted alphabetically"))
+
+
+def _feature_name_error(name: str) -> str:
+    if len(name) > MAX_FEATURE_NAME:
+        return f"must be no more than {MAX_FEATURE_NAME} characters"
+    if _is_feature_name(name):
+        return ""
+    return (
+        "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+        "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+    )
+
+
 def _check_changes(new: Json, old: Json, errors: Errors) -> None:
     spec, before = new["spec"], old.get("spec") or NO_FIELDS
     _check_amounts(new, errors)
+    _check_features(new, errors)
     seen: set[tuple[str, str]] = set()
     for i, address in enumerate((new.get("status") or NO_FIELDS).get("addresses") or NO_ITEMS):
         place = (address.get("type", ""), address.get("address", ""))

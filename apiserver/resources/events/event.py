@@ -12,6 +12,7 @@ from apiserver.resources.checks import (
     check_immutable,
     check_qualified_name,
 )
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
@@ -42,6 +43,12 @@ FIXED = (
     ("reportingComponent", "reportingController"),
     ("reportingInstance", "reportingInstance"),
 )
+# How the fields of FIXED print that are structs, and those that are never absent.
+STRUCTS = {"involvedObject": "ObjectReference", "related": "ObjectReference", "source": "EventSource"}
+UNSET_VALUES: Mapping[str, Any] = {
+    "count": 0,
+    **dict.fromkeys(("reason", "message", "type", "action", "reportingComponent", "reportingInstance"), ""),
+}
 
 
 class CoreEventStrategy(PlainKind):
@@ -134,7 +141,17 @@ class EventStrategy(CoreEventStrategy):
         if new.get("series") != old.get("series"):
             _check_series(new.get("series"), errors)
         for name, reported in FIXED:
-            check_immutable(new.get(name), old.get(name), reported, errors)
+            if new.get(name) != old.get(name):
+                check_immutable(_as_printed(name, new), _as_printed(name, old), reported, errors)
+
+
+def _as_printed(name: str, event: Json) -> Any:
+    """A field as a refusal shows it: structs under their Go names, counts and texts never absent."""
+    if name in STRUCTS:
+        struct = as_internal(STRUCTS[name], event.get(name))
+        return as_internal(STRUCTS[name], NO_FIELDS) if struct is None and name != "related" else struct
+    value = event.get(name)
+    return UNSET_VALUES.get(name) if value is None else value
 
 
 def _check_length(text: str, maximum: int, path: str, errors: Errors) -> None:

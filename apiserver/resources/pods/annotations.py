@@ -10,6 +10,7 @@ from apiserver.resources.checks import NO_FIELDS, Errors
 from apiserver.resources.pods.surroundings import all_containers
 from apiserver.resources.volumes.paths import check_descending_path
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
 
@@ -24,7 +25,7 @@ UNCONFINED = "unconfined"
 RUNTIME_DEFAULT = "runtime/default"
 SECCOMP_DEFAULTS = (RUNTIME_DEFAULT, "docker/default")
 
-_is_cost = re.compile(r"0|-?[1-9][0-9]*").fullmatch
+_is_cost = re.compile(r"0|-[0-9]+|[1-9][0-9]*").fullmatch
 _MAX_INT32 = 2**31 - 1
 
 
@@ -61,8 +62,16 @@ def check_profiles_agree(annotations: Mapping[str, str], spec: Json, path: str, 
         _check_apparmor_agrees(annotations, spec, context.get("appArmorProfile"), path, errors)
 
 
-def check_annotation_changes(new: Mapping[str, str], old: Mapping[str, str], path: str, errors: Errors) -> None:
-    """The mirror and AppArmor annotations stay as they were created."""
+def check_annotation_changes(new: Object, old: Object, errors: Errors) -> None:
+    """The mirror and AppArmor annotations stay as they were created; what is there is looked at once more."""
+    after, before = (pod["metadata"].get("annotations") or NO_FIELDS for pod in (new, old))
+    if after != before:
+        path = "metadata.annotations"
+        _check_kept(after, before, path, errors)
+        check_pod_annotations(after, new["spec"], path, errors)
+
+
+def _check_kept(new: Mapping[str, str], old: Mapping[str, str], path: str, errors: Errors) -> None:
     for key, value in old.items():
         if new.get(key) != value:
             _refuse_change(key, "remove or update", path, errors)

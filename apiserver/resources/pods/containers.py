@@ -21,7 +21,7 @@ from apiserver.resources.checks import (
 from apiserver.resources.pods.environment import check_variable_sources, check_variables
 from apiserver.resources.pods.handlers import check_container_handlers
 from apiserver.resources.pods.mounts import check_volume_devices, check_volume_mounts
-from apiserver.resources.pods.restart_rules import check_restart_rules
+from apiserver.resources.pods.restart_rules import check_init_restart_rules, check_restart_rules
 from apiserver.resources.pods.security_context import check_security_context
 from apiserver.resources.pods.surroundings import Surroundings
 from apiserver.resources.resource_lists import check_requirements
@@ -48,6 +48,8 @@ NOT_EPHEMERAL = (
     "startupProbe",
     "lifecycle",
 )
+# Of these even an empty value is one.
+POINTERS = frozenset({"restartPolicy", *ONLY_FOR_SIDECARS})
 
 
 def check_containers(containers: Sequence[Json], around: Surroundings, path: str, errors: Errors) -> None:
@@ -75,7 +77,7 @@ def check_init_containers(
         at = f"{path}[{i}]"
         is_sidecar = container.get("restartPolicy") == "Always"
         _check_any_container(container, around, at, errors)
-        check_restart_rules(container, at, errors)
+        check_init_restart_rules(container, at, errors)
         name = container.get("name", "")
         if name in names:
             errors.append(field.duplicate(f"{at}.name", name))
@@ -110,7 +112,7 @@ def check_ephemeral_containers(
         if target and target not in targets:
             errors.append(field.not_found(f"{at}.targetContainerName", target))
         for member in NOT_EPHEMERAL:
-            if container.get(member):
+            if container.get(member) or (member in POINTERS and member in container):
                 reason = "cannot be set for an Ephemeral Container"
                 errors.append(field.forbidden(f"{at}.{member}", reason))
         for j, mount in enumerate(container.get("volumeMounts") or NO_ITEMS):

@@ -37,9 +37,7 @@ class Rules:
             return [field.forbidden("", "static pods do not support ephemeral containers")]
         errors: Errors = []
         check_pod(new, errors)
-        annotations = new["metadata"].get("annotations") or NO_FIELDS
-        old_annotations = old["metadata"].get("annotations") or NO_FIELDS
-        check_annotation_changes(annotations, old_annotations, "metadata.annotations", errors)
+        check_annotation_changes(new, old, errors)
         _check_kept(new, old, errors)
         return errors
 

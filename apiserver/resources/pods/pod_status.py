@@ -17,6 +17,7 @@ from apiserver.resources.checks import (
     check_user_id,
 )
 from apiserver.resources.pods.annotations import check_annotation_changes
+from apiserver.resources.pods.claim_status import check_claim_statuses, check_extended_claim
 from kubeloop.apimachinery import addresses, field
 from kubeloop.apimachinery.meta import Object
 
@@ -29,6 +30,7 @@ STATUS_LISTS = (
     ("ephemeralContainerStatuses", "ephemeralContainers"),
 )
 HEALTH = ("Healthy", "Unhealthy", "Unknown")
+MAX_HEALTH_MESSAGE = 1024
 NOT_NEGATIVE = "must be a non-negative integer"
 
 
@@ -39,16 +41,14 @@ def prepare(new: Object, old: Object) -> None:
     else:
         new["metadata"].pop("ownerReferences", None)
     status, before = new.setdefault("status", {}), old.get("status") or NO_FIELDS
+    status.pop("nodeAllocatableResourceClaimStatuses", None)  # behind a feature gate that is off in v1.36
     if not status.get("qosClass") and before.get("qosClass"):
         status["qosClass"] = before["qosClass"]
     _keep_observed_generations(status, before)
 
 
 def check_pod_status_update(new: Object, old: Object, errors: Errors) -> None:
-    annotations = new["metadata"].get("annotations") or NO_FIELDS
-    old_annotations = old["metadata"].get("annotations") or NO_FIELDS
-    if annotations != old_annotations:
-        check_annotation_changes(annotations, old_annotations, "metadata.annotations", errors)
+    check_annotation_changes(new, old, errors)
     status, before = new.get("status") or NO_FIELDS, old.get("status") or NO_FIELDS
     _check_conditions(status.get("conditions") or NO_ITEMS, "status.conditions", errors)
     _check_nominated_node(status, before, old["spec"], errors)
@@ -57,7 +57,8 @@ def check_pod_status_update(new: Object, old: Object, errors: Errors) -> None:
     check_immutable(status.get("qosClass", ""), before.get("qosClass", ""), "status.qosClass", errors)
     for list_name, kind in STATUS_LISTS:
         _check_no_resurrection(status, before, list_name, kind, old["spec"], errors)
-    _check_claims(status, new["spec"], errors)
+    check_claim_statuses(status, new["spec"], errors)
+    check_extended_claim(status.get("extendedResourceClaimStatus"), new["spec"], errors)
     _check_addresses(status, errors)
     for list_name, _ in STATUS_LISTS:
         _check_users(status, list_name, new["spec"], errors)
@@ -134,21 +135,6 @@ def _may_restart(container: Json, spec: Json, exit_code: int) -> bool:
     return bool(policy == "Always" or (policy == "OnFailure" and exit_code != 0))
 
 
-def _check_claims(status: Json, spec: Json, errors: Errors) -> None:
-    wanted = {claim.get("name", "") for claim in spec.get("resourceClaims") or NO_ITEMS}
-    seen: set[str] = set()
-    for i, claim in enumerate(status.get("resourceClaimStatuses") or NO_ITEMS):
-        at, name = f"status.resourceClaimStatuses[{i}]", claim.get("name", "")
-        if name not in wanted:
-            reason = "must match the name of an entry in `spec.resourceClaims`"
-            errors.append(field.invalid(f"{at}.name", name, reason))
-        if name in seen:
-            errors.append(field.duplicate(f"{at}.name", name))
-        seen.add(name)
-        if "resourceClaimName" in claim:
-            check_dns_subdomain(claim["resourceClaimName"], f"{at}.resourceClaimName", errors)
-
-
 def _check_addresses(status: Json, errors: Errors) -> None:
     _check_ip_list(status.get("podIPs") or NO_ITEMS, "status.podIPs", errors)
     host_ips = status.get("hostIPs") or NO_ITEMS
@@ -218,7 +204,15 @@ def _check_report(report: Json, container: Json | None, path: str, errors: Error
     seen: set[str] = set()
     for k, resource in enumerate(report.get("resources") or NO_ITEMS):
         check_one_of(resource.get("health", ""), HEALTH, f"{path}.resources[{k}].health", errors)
+        _check_health_message(resource.get("message"), f"{path}.resources[{k}].message", errors)
         resource_id = resource.get("resourceID", "")
         if resource_id in seen:
             errors.append(field.duplicate(f"{path}.resources[{k}].resourceID", resource_id))
         seen.add(resource_id)
+
+
+def _check_health_message(message: str | None, path: str, errors: Errors) -> None:
+    if message == "":
+        errors.append(field.required(path, "must be non-empty if specified"))
+    elif message is not None and len(message.encode()) > MAX_HEALTH_MESSAGE:
+        errors.append(field.too_long(path, MAX_HEALTH_MESSAGE))

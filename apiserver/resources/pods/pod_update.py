@@ -9,6 +9,7 @@ from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.comparison import same
 from apiserver.resources.pods.affinity import REQUIRED
 from apiserver.resources.pods.annotations import check_annotation_changes
+from apiserver.resources.pods.tolerations import check_tolerations
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
@@ -26,10 +27,7 @@ MAX_INT32 = 2**31 - 1
 
 def check_pod_update(new: Object, old: Object, errors: Errors) -> None:
     """Everything but the pod as such, which `check_pod` looks at."""
-    new_annotations = new["metadata"].get("annotations") or NO_FIELDS
-    old_annotations = old["metadata"].get("annotations") or NO_FIELDS
-    if new_annotations != old_annotations:
-        check_annotation_changes(new_annotations, old_annotations, "metadata.annotations", errors)
+    check_annotation_changes(new, old, errors)
     new_spec, old_spec = new["spec"], old["spec"]
     if new_spec == old_spec:
         return
@@ -84,6 +82,8 @@ def _check_deadline(new: Json, old: Json, errors: Errors) -> bool:
 
 
 def _check_tolerations_kept(new: Json, old: Json, errors: Errors) -> None:
+    """Where none is lost, they are looked at a second time: upstream says their faults twice."""
+
     def but_seconds(toleration: Json) -> Json:
         return {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
 
@@ -91,6 +91,8 @@ def _check_tolerations_kept(new: Json, old: Json, errors: Errors) -> None:
     if any(but_seconds(toleration) not in kept for toleration in old.get("tolerations") or NO_ITEMS):
         reason = "existing toleration can not be modified except its tolerationSeconds"
         errors.append(field.forbidden("spec.tolerations", reason))
+        return
+    check_tolerations(new.get("tolerations") or NO_ITEMS, "spec.tolerations", errors)
 
 
 def _check_gates_removed(new: Json, old: Json, errors: Errors) -> None:

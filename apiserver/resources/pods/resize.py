@@ -118,7 +118,9 @@ def _check_only_compute(rest: Object, new: Json, old: Json, errors: Errors) -> N
             continue
         restored = []
         for i, (after, before) in enumerate(_pairs(new, old, list_name)):
-            container = {**after, "resources": _with_old_compute(after.get("resources"), before.get("resources"))}
+            resources = _with_old_compute(after.get("resources"), before.get("resources"))
+            resources.pop("claims", None)  # as upstream does: a container with claims is never like before
+            container = {**after, "resources": resources}
             if not same(container, before):
                 errors.append(_other_change(list_name, i))
             is_plain_init = list_name == "initContainers" and after.get("restartPolicy") != "Always"

@@ -15,6 +15,7 @@ ACTIONS = ("Restart", "RestartAllContainers")
 OPERATORS = ("In", "NotIn")
 MAX_RULES = 20
 MAX_EXIT_CODES = 255
+NEEDS_POLICY = "must specify restartPolicy when restart rules are used"
 
 
 def check_restart_rules(container: Json, path: str, errors: Errors) -> None:
@@ -22,12 +23,19 @@ def check_restart_rules(container: Json, path: str, errors: Errors) -> None:
     if policy is not None:
         check_one_of(policy, POLICIES, f"{path}.restartPolicy", errors)
     elif rules:
-        reason = "must specify restartPolicy when restart rules are used"
-        errors.append(field.required(f"{path}.restartPolicy", reason))
+        errors.append(field.required(f"{path}.restartPolicy", NEEDS_POLICY))
     if len(rules) > MAX_RULES:
         errors.append(field.too_many(f"{path}.restartPolicyRules", len(rules), MAX_RULES))
     for i, rule in enumerate(rules):
         _check_rule(rule, f"{path}.restartPolicyRules[{i}]", errors)
+
+
+def check_init_restart_rules(container: Json, path: str, errors: Errors) -> None:
+    """As `check_restart_rules`, but an init container's rules are looked at only where it has a policy."""
+    if "restartPolicy" in container:
+        check_restart_rules(container, path, errors)
+    elif container.get("restartPolicyRules"):
+        errors.append(field.required(f"{path}.restartPolicy", NEEDS_POLICY))
 
 
 def _check_rule(rule: Json, path: str, errors: Errors) -> None:

@@ -103,7 +103,7 @@ PERSISTENT_SOURCES = (
     Source("iscsi", _check_iscsi),
     Source("cinder", _check_cinder),
     Source("fc", sources.check_fibre_channel),
-    Source("flexVolume", sources.check_flex_volume),
+    Source("flexVolume", sources.check_flex_volume, may_join=True),
     Source("azureFile", _check_azure_file),
     Source("vsphereVolume", require("volumePath")),
     Source("photonPersistentDisk", require("pdID")),

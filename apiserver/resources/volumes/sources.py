@@ -57,6 +57,7 @@ class Source:
     check: Check
     checked_at: str = ""
     surplus_at: str = ""
+    may_join: bool = False  # looked at beside another source too, and never refused for being one more
 
 
 def check_one_source(volume: Json, sources: Sequence[Source], path: str, errors: Errors) -> None:
@@ -65,7 +66,7 @@ def check_one_source(volume: Json, sources: Sequence[Source], path: str, errors:
         value = volume.get(source.name)
         if value is None:
             continue
-        if found:
+        if found and not source.may_join:
             at = f"{path}.{source.surplus_at or source.name}"
             errors.append(field.forbidden(at, "may not specify more than 1 volume type"))
         else:

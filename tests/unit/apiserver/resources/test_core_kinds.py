@@ -125,3 +125,27 @@ def test_objects_are_compared_by_their_meaning(left: Object, right: Object, equa
     actual = same(left, right)
 
     assert equal == actual
+
+
+def test_what_may_not_change_about_an_event_is_shown_as_kubernetes_does() -> None:
+    """A refusal shows the object an event is about under Go's names, and a missing count as zero."""
+    body = {
+        "eventTime": "2026-01-02T03:04:05.000000Z",
+        "regarding": {"kind": "Pod", "namespace": "ns", "name": "p"},
+        "reportingController": "example.com/c",
+        "reportingInstance": "i",
+        "action": "a",
+        "reason": "r",
+        "type": "Normal",
+    }
+    old = EVENTS.created(body)
+    change = {"involvedObject": {"name": "q"}, "count": 3, "action": "b"}
+
+    actual = EVENTS.change_errors(old, change)
+
+    involved = '{"Kind":"Pod","Namespace":"ns","Name":"q","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}'
+    assert [
+        f"involvedObject: Invalid value: {involved}: field is immutable",
+        "count: Invalid value: 3: field is immutable",
+        'action: Invalid value: "b": field is immutable',
+    ] == actual

@@ -285,3 +285,23 @@ def test_attachments(source: Object, refusals: list[str]) -> None:
     actual = ATTACHMENTS.create_errors({"spec": {"attacher": "d", "nodeName": "n", "source": source}})
 
     assert refusals == actual
+
+
+def test_a_flex_volume_is_never_one_source_too_many() -> None:
+    """Of two sources of a volume the second is refused, but for a flexVolume, which is looked at all the same."""
+    body = {
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1"},
+            "hostPath": {"path": "/a"},
+            "flexVolume": {},
+            "csi": {},
+        }
+    }
+
+    actual = VOLUMES.create_errors(body)
+
+    assert [
+        "spec.flexVolume.driver: Required value",
+        "spec.csi: Forbidden: may not specify more than 1 volume type",
+    ] == actual
