@@ -27,6 +27,7 @@ from apiserver.admission.plugins.mutating_admission_webhook import MutatingAdmis
 from apiserver.admission.plugins.namespace_auto_provision import CreateNamespace, NamespaceAutoProvision
 from apiserver.admission.plugins.namespace_exists import NamespaceExists
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.plugins.node_declared_feature_validator import NodeDeclaredFeatureValidator
 from apiserver.admission.plugins.node_restriction import NodeRestriction
 from apiserver.admission.plugins.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
@@ -133,7 +134,7 @@ PLUGINS: tuple[Entry, ...] = (
     _off("DenyServiceExternalIPs", lambda given: DenyServiceExternalIPs()),
     Entry("PodTopologyLabels", lambda given: PodTopologyLabels(given.reader)),
     Entry("PodGroupWorkloadExists"),
-    Entry("NodeDeclaredFeatureValidator"),
+    Entry("NodeDeclaredFeatureValidator", lambda given: NodeDeclaredFeatureValidator(given.reader)),
     Entry("JobValidation"),
     Entry("PodResizeValidator", lambda given: PodResizeValidator(given.reader)),
     Entry(_ALWAYS, lambda given: RbacEscalation(given.escalation)),

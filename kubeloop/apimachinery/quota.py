@@ -49,6 +49,7 @@ _SERVICE_RESOURCES = frozenset({"count/services", "services", "services.loadbala
 _CLAIM_RESOURCES = ("persistentvolumeclaims", "requests.storage")
 _STORAGE_CLASS = ".storageclass.storage.k8s.io/"
 _DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+_IMPLICIT_DEVICES = "deviceclass.resource.kubernetes.io/"  # devices of a class, asked for as an extended resource
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MOST_DEVICES = 32  # what a request for all devices counts for
 
@@ -164,7 +165,7 @@ def _pod_names(hard: Iterable[str]) -> list[str]:
 
 
 def _is_pod_prefixed(name: str) -> bool:
-    if name.startswith(("hugepages-", "requests.hugepages-", "requests.deviceclass.resource.kubernetes.io/")):
+    if name.startswith(("hugepages-", "requests.hugepages-", f"requests.{_IMPLICIT_DEVICES}")):
         return True
     return name.startswith("requests.") and is_extended(name)
 
@@ -183,7 +184,7 @@ def _pod_usage(pod: ReadOnlyObject, now: datetime) -> Quantities:
         if name in _COMPUTE or name.startswith("hugepages-"):
             usage[name] = quantity
             usage[f"requests.{name}"] = quantity
-        elif is_extended(name):
+        elif is_extended(name) or name.startswith(_IMPLICIT_DEVICES):
             usage[f"requests.{name}"] = quantity
     for name, quantity in pod_limits(pod, with_status=True).items():
         if name in _COMPUTE:

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.admission.chain import CREATE, UPDATE, Attributes, Plugin
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, name_of
 from kubeloop.apimachinery.names import generate_name
 from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION, projections, secret_names
@@ -50,6 +51,7 @@ class ServiceAccount(Plugin):
             self._mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+        _check_secrets(attributes, account, pod)
 
     async def validate(self, attributes: Attributes) -> None:
         """Once more on the pod as it will be stored, and on containers that are added for debugging."""
@@ -59,11 +61,7 @@ class ServiceAccount(Plugin):
         if MIRROR_ANNOTATION in annotations_of(pod) and attributes.operation == CREATE:
             _check_mirror(attributes, pod)
             return
-        account = await self._account_of(attributes, pod)
-        if annotations_of(account).get(_ENFORCE_ANNOTATION) in _GO_TRUE:
-            refusal = next(_unlisted_secrets(account, pod, attributes.operation == UPDATE), None)
-            if refusal is not None:
-                raise attributes.forbidden(refusal)
+        _check_secrets(attributes, await self._account_of(attributes, pod), pod)
 
     async def _account_of(self, attributes: Attributes, pod: ReadOnlyObject) -> Object:
         namespace, name = attributes.namespace, (pod.get("spec") or {}).get("serviceAccountName", "")
@@ -146,6 +144,17 @@ def _check_mirror(attributes: Attributes, pod: ReadOnlyObject) -> None:
         raise attributes.forbidden("a mirror pod may not use ServiceAccountToken volume projections")
 
 
+def _check_secrets(attributes: Attributes, account: ReadOnlyObject, pod: ReadOnlyObject) -> None:
+    """Where the account enforces its list, the pod uses no other secrets."""
+    if annotations_of(account).get(_ENFORCE_ANNOTATION) not in _GO_TRUE:
+        return
+    is_debugging = attributes.operation == UPDATE
+    refusal = next(_unlisted_secrets(account, pod, is_debugging), None)
+    if refusal is not None:
+        # For containers added for debugging the real server forgets to make it a refusal of the pod.
+        raise ApiError(refusal) if is_debugging else attributes.forbidden(refusal)
+
+
 def _container_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Where a container names a secret, and which."""
     for variable in container.get("env") or ():
@@ -164,7 +173,7 @@ def _unlisted_secrets(account: ReadOnlyObject, pod: ReadOnlyObject, is_debugging
     why = f"is not allowed because service account {owner} does not reference that secret"
     if not is_debugging:
         for volume in spec.get("volumes") or ():
-            name = (volume.get("secret") or {}).get("secretName")
+            name = volume["secret"].get("secretName", "") if "secret" in volume else None
             if name is not None and name not in listed:
                 yield f'volume with secret.secretName="{name}" {why}'
     fields = {"ephemeralContainers": "ephemeral container"} if is_debugging else _CONTAINER_WORDS

@@ -55,6 +55,18 @@ def test_what_a_pod_costs(pod: Object, expected: dict[str, str]) -> None:
     assert expected == usage("pods", pod)
 
 
+def test_devices_of_a_class_count_for_the_pod_that_asks_for_them() -> None:
+    """They are asked for as an extended resource named after the class, in Kubernetes' own domain."""
+    pod = a_pod()
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"deviceclass.resource.kubernetes.io/gpu": "2"}}
+
+    assert {
+        "count/pods": "1",
+        "pods": "1",
+        "requests.deviceclass.resource.kubernetes.io/gpu": "2",
+    } == usage("pods", pod)
+
+
 @pytest.mark.parametrize(
     ("spec", "load_balancers", "node_ports"),
     [

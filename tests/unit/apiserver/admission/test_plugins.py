@@ -14,6 +14,7 @@ from apiserver.admission.plugins.certificates import CertificateApproval, Certif
 from apiserver.admission.plugins.default_classes import DefaultIngressClass, DefaultStorageClass
 from apiserver.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.plugins.node_declared_feature_validator import NodeDeclaredFeatureValidator
 from apiserver.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from apiserver.admission.plugins.pod_topology_labels import PodTopologyLabels
 from apiserver.admission.plugins.priority import PRIORITY_CLASSES, Priority
@@ -215,6 +216,27 @@ def test_an_annotated_account_enforces_its_secrets() -> None:
         "service account default does not reference that secret"
     )
     assert expected == refused.message
+
+
+def test_secrets_are_enforced_before_the_pod_is_validated() -> None:
+    """A pod that is wrong besides is refused for its secrets; for a debugging container the answer names no reason."""
+    enforcing = account("default")
+    enforcing["metadata"]["annotations"] = {"kubernetes.io/enforce-mountable-secrets": "true"}
+    plugin = service_account(enforcing)
+    variable = {"name": "V", "valueFrom": {"secretKeyRef": {"name": "other", "key": "k"}}}
+    debugged = a_pod(serviceAccountName="default", ephemeralContainers=[{"name": "d", "env": [variable]}])
+    update = Attributes(UPDATE, PODS, "ns", "p", debugged, old_object=a_pod(), subresource="ephemeralcontainers")
+
+    with pytest.raises(Forbidden):
+        admit(plugin, PODS, a_pod(volumes=[{"name": "v", "secret": {"secretName": "other"}}]))
+    with pytest.raises(ApiError) as refused:
+        asyncio.run(plugin.validate(update))
+
+    expected = (
+        'ephemeral container d with envVar V referencing secret.secretName="other" is not allowed because '
+        "service account default does not reference that secret"
+    )
+    assert (500, "", expected) == (refused.value.code, refused.value.reason, refused.value.message)
 
 
 def test_a_mirror_pod_uses_nothing_of_the_api() -> None:
@@ -548,3 +570,30 @@ def test_who_signs_may_sign_for_the_signer() -> None:
     refused = refusal(CertificateSigning(SignerRights()), REQUESTS, signed, UPDATE, **dict(more))
 
     assert refused.message.endswith('user not permitted to sign requests with signerName "example.com/s"')
+
+
+# -- NodeDeclaredFeatureValidator ------------------------------------------------------------------------------------
+
+
+def test_a_node_must_declare_what_a_change_of_its_pod_needs() -> None:
+    """Resources of the pod as a whole change only where the node can; other changes need nothing of it."""
+    old = a_pod(nodeName="n", resources={"requests": {"cpu": "1"}})
+    old["metadata"]["generation"] = 1
+    new = a_pod(nodeName="n", resources={"requests": {"cpu": "2"}})
+    new["metadata"]["generation"] = 2
+    other = a_pod(nodeName="n", resources={"requests": {"cpu": "1"}}, activeDeadlineSeconds=9)
+    other["metadata"]["generation"] = 2
+    feature = "InPlacePodLevelResourcesVerticalScaling"
+    without = NodeDeclaredFeatureValidator(DictReader().put("nodes", named("n")))
+    able = NodeDeclaredFeatureValidator(DictReader().put("nodes", named("n", status={"declaredFeatures": [feature]})))
+    resize = {"old_object": old, "subresource": "resize", "name": "p"}
+
+    refused = refusal(without, PODS, new, UPDATE, **resize)
+    gone = refusal(NodeDeclaredFeatureValidator(DictReader()), PODS, new, UPDATE, **resize)
+    admit(able, PODS, new, UPDATE, **resize)
+    admit(without, PODS, other, UPDATE, old_object=old)
+
+    assert (
+        f'pods "p" is forbidden: pod update requires features {feature} which are not available on node "n"'
+    ) == refused.message
+    assert 'pods "p" is forbidden: node "n" not found' == gone.message
