@@ -31,6 +31,7 @@ class Column:
     `cell` computes the value from an object in the version it is stored in, and from now; it must bear an object with
     nothing but metadata (the bookmarks of a watch). At most one column of a kind has `row_conditions` (the Completed
     mark of finished pods) and at most one has `order`, by which the rows of a list are sorted instead of by name.
+    One that is not `defined` is in the rows alone: what upstream prints without telling of it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     description: str = ""
     row_conditions: Callable[[ReadOnlyObject], Sequence[Mapping[str, str]]] | None = None
     order: Callable[[ReadOnlyObject], Any] | None = None
+    defined: bool = True
 
     def definition(self) -> dict[str, Any]:
         """The TableColumnDefinition."""
@@ -80,7 +82,7 @@ def table(
         "kind": "Table",
         "apiVersion": f"{GROUP}/{version}",
         "metadata": dict(list_meta),
-        "columnDefinitions": [column.definition() for column in columns] if headers else None,
+        "columnDefinitions": [column.definition() for column in columns if column.defined] if headers else None,
         "rows": _rows(columns, sorted(objects, key=order) if order else objects, now, shown),
     }
 

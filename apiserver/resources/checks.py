@@ -184,7 +184,17 @@ def go_map(value: Mapping[str, Any] | None) -> Any:
 
 
 def go_selector(selector: Mapping[str, Any] | None) -> Any:
-    """A label selector as Go prints it."""
-    if selector is None or "matchLabels" not in selector:
-        return selector
-    return {**selector, "matchLabels": go_map(selector["matchLabels"])}
+    """A label selector as Go prints it: in its own order, without what is empty."""
+    if selector is None:
+        return None
+    printed: dict[str, Any] = {}
+    if labels := selector.get("matchLabels"):
+        printed["matchLabels"] = go_map(labels)
+    if expressions := selector.get("matchExpressions"):
+        printed["matchExpressions"] = [_go_expression(expression) for expression in expressions]
+    return printed
+
+
+def _go_expression(expression: Mapping[str, Any]) -> Mapping[str, Any]:
+    printed = {name: expression.get(name, "") for name in ("key", "operator")}
+    return {**printed, "values": expression["values"]} if expression.get("values") else printed

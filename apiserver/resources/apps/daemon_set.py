@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.apps.workload import (
@@ -23,6 +23,7 @@ from apiserver.resources.checks import (
     check_label_selector,
     check_not_negative,
     check_selector_kept,
+    go_selector,
 )
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
@@ -73,6 +74,10 @@ class DaemonSetStrategy(Workload):
         _set_template_generation(new, generation)
         super().prepare_for_update(new, old)
 
+    def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
+        """Only where the template changed."""
+        return () if subresource or _template_generation(new) == _template_generation(old) else self.spec_warnings(new)
+
     def check(self, obj: Object, errors: Errors) -> None:
         spec = obj["spec"]
         selector, template = spec.get("selector"), spec.get("template") or NO_FIELDS
@@ -80,7 +85,9 @@ class DaemonSetStrategy(Workload):
         if is_understood(selector):
             check_labels_selected(selector, template, errors)
         if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            errors.append(field.invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
+            errors.append(
+                field.invalid("spec.selector", go_selector(selector), "empty selector is invalid for daemonset")
+            )
         check_pod_template(template, TEMPLATE, errors)
         check_runs_for_ever(template, "DaemonSet", errors)
         check_not_negative(spec.get("minReadySeconds", 0), "spec.minReadySeconds", errors)

@@ -25,6 +25,7 @@ from apiserver.resources.checks import (
     check_labels,
     check_not_negative,
     check_one_of,
+    go_selector,
 )
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
@@ -164,7 +165,7 @@ def _check_spec(spec: Json, errors: Errors, *, is_new: bool) -> None:
     if is_understood(spec.get("selector")):
         _check_template(spec, errors)
     else:
-        errors.append(field.invalid("spec.selector", spec["selector"], ""))
+        errors.append(field.invalid("spec.selector", go_selector(spec["selector"]), ""))
     check_runs_for_ever(spec.get("template") or NO_FIELDS, "StatefulSet", errors)
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.checks import NO_FIELDS, Errors, check_label_selector, check_not_negative, check_with, go_map
+from apiserver.resources.checks import (
+    NO_FIELDS,
+    Errors,
+    check_label_selector,
+    check_not_negative,
+    check_with,
+    go_map,
+    go_selector,
+)
 from apiserver.resources.kinds import SpecKind
 from apiserver.resources.pods.defaults import default_pod_template
 from apiserver.resources.pods.pod_template import check_pod_template, drop_disabled_fields
@@ -20,6 +29,8 @@ HOSTNAME_WARNING = (
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
     "a DNS label is recommended: [{reasons}]"
 )
+
+_is_integer = re.compile("[+-]?[0-9]+").fullmatch
 
 
 class Workload(SpecKind):
@@ -72,7 +83,7 @@ def check_selector(selector: Json | None, kind: str, errors: Errors) -> None:
         return
     check_label_selector(selector, "spec.selector", errors)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        errors.append(field.invalid("spec.selector", dict(selector), f"empty selector is invalid for {kind}"))
+        errors.append(field.invalid("spec.selector", go_selector(selector), f"empty selector is invalid for {kind}"))
 
 
 def check_selected_template(spec: Json, refusal: str, kind: str, errors: Errors) -> None:
@@ -82,7 +93,7 @@ def check_selected_template(spec: Json, refusal: str, kind: str, errors: Errors)
     """
     selector = spec.get("selector")
     if not is_understood(selector):
-        errors.append(field.invalid("spec.selector", selector, refusal))
+        errors.append(field.invalid("spec.selector", go_selector(selector), refusal))
         return
     template = spec.get("template") or NO_FIELDS
     check_labels_selected(selector, template, errors)
@@ -153,7 +164,11 @@ def check_at_most_all(value: Any, path: str, errors: Errors) -> None:
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a number or percentage is none at all; text that is neither counts as none."""
-    if isinstance(value, str):
-        return bool(validation.percent_errors(value)) or int(value[:-1]) == 0
-    return not value
+    """Whether a number or percentage is none at all.
+
+    Text that is no percentage was refused already; it still counts as the number it spells, or as none.
+    """
+    if not isinstance(value, str):
+        return not value
+    number = value if validation.percent_errors(value) else value[:-1]
+    return not _is_integer(number) or int(number) == 0

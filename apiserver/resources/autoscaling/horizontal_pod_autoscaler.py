@@ -82,7 +82,10 @@ class HorizontalPodAutoscalerStrategy(PlainKind):
         if high < low:
             reason = "must be greater than or equal to `minReplicas`"
             errors.append(field.invalid("spec.maxReplicas", high, reason))
-        _check_reference(spec.get("scaleTargetRef") or NO_FIELDS, "spec.scaleTargetRef", errors, group_needed=True)
+        target = spec.get("scaleTargetRef") or NO_FIELDS
+        # The one kind of the core group that can be scaled.
+        needed = target.get("kind") != "ReplicationController"
+        _check_reference(target, "spec.scaleTargetRef", errors, group_needed=needed)
         metrics = spec.get("metrics") or NO_ITEMS
         for i, metric in enumerate(metrics):
             _check_metric(metric, f"spec.metrics[{i}]", errors)
@@ -106,7 +109,7 @@ def _check_reference(reference: Json, path: str, errors: Errors, *, group_needed
     if version.count("/") > 1:
         reason = f"unexpected GroupVersion string: {version}"
         errors.append(field.invalid(f"{path}.apiVersion", version, reason))
-    elif group_needed and (not version or "/" not in version):
+    elif group_needed and not version.rpartition("/")[0]:
         errors.append(field.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group"))
 
 

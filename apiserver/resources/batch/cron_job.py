@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver.resources.apps.workload import HOSTNAME_WARNING, has_new_generation
 from apiserver.resources.batch.job_spec import check_job_spec, default_job_spec, job_spec_warnings
-from apiserver.resources.checks import NO_FIELDS, Errors, check_choice, check_not_negative
+from apiserver.resources.checks import NO_FIELDS, Errors, check_choice, check_not_negative, go_selector
 from apiserver.resources.filling import fill, fill_empty
 from apiserver.resources.kinds import SpecKind
 from apiserver.resources.pods.pod_template import drop_disabled_fields
@@ -40,6 +40,10 @@ class CronJobStrategy(SpecKind):
     def prepare_for_create(self, obj: Object) -> None:
         super().prepare_for_create(obj)
         drop_disabled_fields(obj["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        drop_disabled_fields(new["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+        super().prepare_for_update(new, old)
 
     def check(self, obj: Object, errors: Errors) -> None:
         _check_spec(obj["spec"], errors)
@@ -117,7 +121,7 @@ def _check_job_template(spec: Json, errors: Errors) -> None:
     check_job_spec(spec, JOB_SPEC, errors)
     if "selector" in spec:
         reason = "`selector` will be auto-generated"
-        errors.append(field.invalid(f"{JOB_SPEC}.selector", spec["selector"], reason))
+        errors.append(field.invalid(f"{JOB_SPEC}.selector", go_selector(spec["selector"]), reason))
     if spec.get("manualSelector"):
         errors.append(field.not_supported(f"{JOB_SPEC}.manualSelector", True, ("nil", "false")))
 

@@ -30,6 +30,7 @@ def check_job_status_update(new: Json, old: Json, errors: Errors) -> None:
     _check_times(status, before, spec, errors)
     _check_finished(status, before, spec, errors)
     _check_indexes(status, before, spec, errors)
+    _check_pods(status, before, errors)
     _check_met_criteria(status, spec, errors)
     _check_progress(status, before, spec, errors)
 
@@ -144,6 +145,17 @@ def _check_disjoint(completed: str, failed: str, completions: int, errors: Error
     if overlap is not None:
         reason = f"failedIndexes and completedIndexes overlap at index: {overlap}"
         errors.append(field.invalid("status.failedIndexes", failed, reason))
+
+
+def _check_pods(status: Json, before: Json, errors: Errors) -> None:
+    """A finished job waits for no pods to end, and none is ready that is not active."""
+    terminating, ready, active = status.get("terminating"), status.get("ready"), status.get("active", 0)
+    changed = _is_finished(status) != _is_finished(before) or terminating != before.get("terminating")
+    if changed and _is_finished(status) and terminating:
+        errors.append(field.invalid("status.terminating", terminating, "terminating>0 is invalid for finished job"))
+    changed = ready != before.get("ready") or active != before.get("active", 0)
+    if changed and ready is not None and ready > active:
+        errors.append(field.invalid("status.ready", ready, "cannot set more ready pods than active"))
 
 
 def _check_met_criteria(status: Json, spec: Json, errors: Errors) -> None:

@@ -150,7 +150,7 @@ def _check_spec(spec: Json, path: str, errors: Errors) -> None:
     try:
         parse_request(base64.b64decode(request or ""))
     except RequestError as error:
-        errors.append(field.invalid(f"{path}.request", request or None, str(error)))
+        errors.append(field.invalid(f"{path}.request", request, str(error)))
     _check_usages(spec.get("usages") or NO_ITEMS, f"{path}.usages", errors)
     signer = spec.get("signerName", "")
     if signer == LEGACY_SIGNER:

@@ -28,6 +28,7 @@ from apiserver.resources.dynamic_resources.device_checks import (
     check_pool_name,
     check_raw,
 )
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.pods.node_selectors import check_node_selector
 from apiserver.resources.volumes.sources import check_driver_name
 from kubeloop.apimachinery import addresses, field, validation
@@ -43,7 +44,14 @@ MAX_IPS = 16
 MAX_INTERFACE_NAME = 256
 MAX_HARDWARE_ADDRESS = 128
 CONFIGURATION_SOURCES = ("FromClaim", "FromClass")
+URN = "urn:uuid:"
+UID_LENGTHS = (32, 36, 38, 36 + len(URN))
+NOT_NORMAL = (
+    "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` "
+    "with lowercase hexadecimal characters"
+)
 _is_uid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+_is_hex = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 def forget_deallocated(new: Object, old: Object) -> None:
@@ -73,7 +81,8 @@ def check_claim_status(new: Object, old: Object, errors: Errors) -> None:
     if (old_allocation := before.get("allocation")) is None:
         _check_allocation(allocation, request_names(new.get("spec") or NO_FIELDS), "status.allocation", errors)
     elif not same(allocation, old_allocation):
-        errors.append(field.invalid("status.allocation", allocation, validation.IMMUTABLE))
+        value = as_internal("AllocationResult", allocation)
+        errors.append(field.invalid("status.allocation", value, validation.IMMUTABLE))
 
 
 def _has_more(items: Sequence[Json] | None, others: Sequence[Json] | None) -> bool:
@@ -99,6 +108,7 @@ def _check_devices(claim: Json, path: str, errors: Errors) -> None:
 
     def check(device: Json, path: str, errors: Errors) -> None:
         _check_identity(device, path, errors)
+        _check_share(device, path, errors)
         if _device_id(device) not in allocated:
             names = ("Driver", "Pool", "Device", "ShareID")
             value = dict(zip(names, _device_id(device), strict=True))
@@ -118,13 +128,27 @@ def _check_identity(device: Json, path: str, errors: Errors) -> None:
     check_driver_name(device.get("driver", ""), f"{path}.driver", errors)
     check_pool_name(device.get("pool", ""), f"{path}.pool", errors)
     check_dns_label(device.get("device", ""), f"{path}.device", errors)
+
+
+def _check_share(device: Json, path: str, errors: Errors) -> None:
     share = device.get("shareID")
-    if share is not None and not _is_uid(share):
-        reason = (
-            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` "
-            "with lowercase hexadecimal characters"
-        )
+    if share is not None and (reason := _uid_error(share)):
         errors.append(field.invalid(f"{path}.shareID", share, reason))
+
+
+def _uid_error(text: str) -> str:
+    """Why this is no UID; "" where it is one. Other spellings of one are told from what is none at all."""
+    length = len(text.encode())
+    if length not in UID_LENGTHS:
+        return f"error validating uid: invalid UUID length: {length}"
+    if length == len(URN) + 36 and text[: len(URN)].lower() != URN:
+        return f"error validating uid: invalid urn prefix: {field.go_quote(text[: len(URN)])}"
+    if length == 38 and not (text[0] == "{" and text[-1] == "}"):
+        return "error validating uid: invalid bracketed UUID format"
+    bare = text.lower().removeprefix(URN)
+    if not _is_hex(bare) and not _is_uid(bare[1:-1] if length == 38 else bare):
+        return "error validating uid: invalid UUID format"
+    return "" if _is_uid(text) else NOT_NORMAL
 
 
 def _check_network(network: Json, path: str, errors: Errors) -> None:
@@ -145,6 +169,7 @@ def _check_allocation(allocation: Json, known: frozenset[str], path: str, errors
         check_reference(result.get("request", ""), f"{path}.request", errors)
         _check_identity(result, path, errors)
         check_binding_conditions(result, path, errors)
+        _check_share(result, path, errors)
 
     def check_source_and_configuration(configuration: Json, path: str, errors: Errors) -> None:
         check_choice(configuration.get("source"), CONFIGURATION_SOURCES, f"{path}.source", errors)

@@ -6,6 +6,7 @@ from apiserver.resources.checks import NO_FIELDS, Errors
 from apiserver.resources.comparison import same
 from apiserver.resources.dynamic_resources.claim_spec import check_claim_spec, default_claim_spec
 from apiserver.resources.dynamic_resources.claim_status import check_claim_status, forget_deallocated
+from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind, carry_over
 from apiserver.resources.volumes.claim_spec import check_template_metadata
 from kubeloop.apimachinery import field, validation
@@ -29,7 +30,7 @@ class ResourceClaimStrategy(PlainKind):
         carry_over(new, old, "status")
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
-        _check_same_spec(new, old, errors)
+        _check_same_spec(new, old, "ResourceClaimSpec", errors)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         super().prepare_for_status_update(new, old)
@@ -54,12 +55,12 @@ class ResourceClaimTemplateStrategy(PlainKind):
         check_claim_spec(obj["spec"]["spec"], "spec.spec", errors)
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
-        _check_same_spec(new, old, errors)
+        _check_same_spec(new, old, "ResourceClaimTemplateSpec", errors)
 
 
-def _check_same_spec(new: Object, old: Object, errors: Errors) -> None:
+def _check_same_spec(new: Object, old: Object, struct: str, errors: Errors) -> None:
     if not same(new["spec"], old["spec"]):
-        errors.append(field.invalid("spec", new["spec"], validation.IMMUTABLE))
+        errors.append(field.invalid("spec", as_internal(struct, new["spec"]), validation.IMMUTABLE))
 
 
 RESOURCE_CLAIM = ResourceClaimStrategy()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.apps.workload import check_at_most_all, check_counts, check_number_or_percent
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_label_selector, check_one_of
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_label_selector, check_one_of, go_selector
 from apiserver.resources.conditions import check_conditions
 from apiserver.resources.kinds import SpecKind
 from kubeloop.apimachinery import field, validation
@@ -56,7 +56,7 @@ class PodDisruptionBudgetStrategy(SpecKind):
 def _go_spec(spec: Json) -> Json:
     return {
         "MinAvailable": spec.get("minAvailable"),
-        "Selector": spec.get("selector"),
+        "Selector": go_selector(spec.get("selector")),
         "MaxUnavailable": spec.get("maxUnavailable"),
         "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from apiserver.resources.checks import Errors, check_immutable, check_one_of
+from apiserver.resources.checks import Errors, check_choice, check_immutable
 from apiserver.resources.filling import fill
 from apiserver.resources.kinds import PlainKind
 from kubeloop.apimachinery import field
@@ -33,7 +33,7 @@ class PriorityClassStrategy(PlainKind):
             reason = f"maximum allowed value of a user defined priority is {HIGHEST_OF_USERS}"
             errors.append(field.forbidden("value", reason))
         if "preemptionPolicy" in obj:
-            check_one_of(obj["preemptionPolicy"], PREEMPTION_POLICIES, "preemptionPolicy", errors)
+            check_choice(obj["preemptionPolicy"], PREEMPTION_POLICIES, "preemptionPolicy", errors)
 
     def begin_deletion(self, obj: Object, now: datetime) -> Object | None:
         """The system's own classes stay."""

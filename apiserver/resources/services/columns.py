@@ -76,7 +76,7 @@ def _host_port(host: str, port: int) -> str:
 def _slice_ports(endpoint_slice: ReadOnlyObject, now: datetime) -> str:
     ports = endpoint_slice.get("ports") or ()
     shown = [_slice_port(port) for port in islice(ports, _SHOWN)]
-    return limited(shown, len(ports)) or UNSET
+    return limited(shown, len(ports)) if ports else UNSET
 
 
 def _slice_port(port: Mapping[str, Any]) -> str:
@@ -190,4 +190,5 @@ SERVICE_CIDR_COLUMNS = (
 IP_ADDRESS_COLUMNS = (
     NAME,
     Column("ParentRef", "string", _parent),
+    Column(AGE.name, AGE.type, AGE.cell, defined=False),
 )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_subdomain, check_label_selector
+from apiserver.resources.checks import (
+    NO_FIELDS,
+    NO_ITEMS,
+    Errors,
+    check_dns_subdomain,
+    check_immutable,
+    check_label_selector,
+    go_selector,
+)
+from apiserver.resources.comparison import same
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.pods.warnings import OLD_NODE_LABELS
 from kubeloop.apimachinery import field, quantity, validation
@@ -26,9 +35,10 @@ class CSIStorageCapacityStrategy(PlainKind):
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
-        for name, unset in (("nodeTopology", None), ("storageClassName", "")):
-            if new.get(name, unset) != old.get(name, unset):
-                errors.append(field.invalid(name, new.get(name, unset), validation.IMMUTABLE))
+        if not same(new.get("nodeTopology"), old.get("nodeTopology")):
+            value = go_selector(new.get("nodeTopology"))
+            errors.append(field.invalid("nodeTopology", value, validation.IMMUTABLE))
+        check_immutable(new.get("storageClassName", ""), old.get("storageClassName", ""), "storageClassName", errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
         topology, warnings = obj.get("nodeTopology") or NO_FIELDS, []

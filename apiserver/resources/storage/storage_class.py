@@ -11,6 +11,7 @@ from apiserver.resources.checks import (
     check_immutable,
     check_one_of,
     check_qualified_name,
+    go_map,
 )
 from apiserver.resources.filling import fill
 from apiserver.resources.kinds import PlainKind
@@ -45,7 +46,8 @@ class StorageClassStrategy(PlainKind):
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
-        for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
+        check_immutable(go_map(new.get("parameters")), go_map(old.get("parameters")), "parameters", errors)
+        for name in ("provisioner", "reclaimPolicy", "volumeBindingMode"):
             check_immutable(new.get(name), old.get(name), name, errors)
 
     def warnings(self, obj: Object) -> Sequence[str]:
@@ -88,8 +90,11 @@ def _check_parameters(parameters: Mapping[str, str], path: str, errors: Errors) 
 
 
 def _check_topologies(topologies: Sequence[Json], path: str, errors: Errors) -> None:
-    """Terms differ from each other, and say each label once."""
-    seen: list[Topology] = []
+    """Terms differ from each other, and say each label once.
+
+    Upstream compares each term also with as many empty ones as there are terms.
+    """
+    seen: list[Topology] = [{} for _ in topologies]
     for i, term in enumerate(topologies):
         at = f"{path}[{i}].matchLabelExpressions"
         topology: dict[str, frozenset[str]] = {}

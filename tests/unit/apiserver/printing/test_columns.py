@@ -411,11 +411,22 @@ def test_long_lists_of_endpoints_are_cut() -> None:
 
 
 def test_slices_without_ports_or_endpoints_are_unset() -> None:
-    """A slice shows <unset>, a nameless port without a number `*`."""
+    """A slice shows <unset>, a nameless port without a number `*`, and one of all ports its empty name."""
     empty = cells("discovery.k8s.io", "EndpointSlice", addressType="IPv4")
     wild = cells("discovery.k8s.io", "EndpointSlice", addressType="IPv4", ports=[{}, {"name": "http"}])
+    everything = cells("discovery.k8s.io", "EndpointSlice", addressType="IPv4", ports=[{"name": ""}])
 
-    assert (["<unset>", "<unset>"], "*,http") == (empty[2:4], wild[2])
+    assert (["<unset>", "<unset>"], "*,http", "") == (empty[2:4], wild[2], everything[2])
+
+
+def test_the_age_of_an_address_has_no_column() -> None:
+    """Rows of IPAddresses have a cell more than the table defines columns, as upstream's do."""
+    address = {"metadata": {"name": "203.0.113.1", "creationTimestamp": CREATED}, "spec": {}}
+
+    made = table(COLUMNS["networking.k8s.io", "IPAddress"], [address], {}, NOW)
+
+    assert ["Name", "ParentRef"] == [column["name"] for column in made["columnDefinitions"]]
+    assert ["203.0.113.1", "<none>", "60s"] == made["rows"][0]["cells"]
 
 
 @pytest.mark.parametrize(

@@ -89,3 +89,21 @@ def test_rules_without_a_policy_are_refused() -> None:
 
     assert [] == absent
     assert ["spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"] == empty
+
+
+@pytest.mark.parametrize(
+    ("target", "refusal"),
+    [
+        ({"kind": "ReplicationController", "apiVersion": "v1"}, ""),
+        ({"kind": "ReplicationController"}, ""),
+        ({"kind": "Deployment", "apiVersion": "v1"}, "apiVersion must specify API group"),
+        ({"kind": "Deployment", "apiVersion": "/v1"}, "apiVersion must specify API group"),
+        ({"kind": "ReplicationController", "apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+    ],
+)
+def test_only_a_replication_controller_has_no_group(target: Object, refusal: str) -> None:
+    """All else that can be scaled is in a group, which the target must name."""
+    actual = V2.create_errors(autoscaler(scaleTargetRef={"name": "d", **target}))
+
+    at = f'spec.scaleTargetRef.apiVersion: Invalid value: "{target.get("apiVersion", "")}": '
+    assert ([at + refusal] if refusal else []) == actual

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.resources.dynamic_resources.claim_status import NOT_NORMAL
 from kubeloop.apimachinery.meta import Object
 from tests.testkit.kinds import CREATED, KindOnTrial
 
@@ -234,3 +235,38 @@ def test_fields_of_slices() -> None:
     actual = SLICES.strategy.selectable_fields(SLICES.created(slice_of()))
 
     assert {"spec.nodeName": "n", "spec.driver": "d.example.com"} == actual
+
+
+def test_a_claim_keeps_its_spec() -> None:
+    """The refusal prints the spec as Go's internal struct."""
+    asked = {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "c"}}]}}
+    old = CLAIMS.created({"spec": asked})
+
+    actual = CLAIMS.change_errors(old, {"spec": {"devices": {"requests": []}}})
+
+    printed = '{"Devices":{"Requests":[],"Constraints":null,"Config":null}}'
+    assert [f"spec: Invalid value: {printed}: field is immutable"] == actual
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("11111111-2222-3333-4444-555555555555", ""),
+        ("abc", "error validating uid: invalid UUID length: 3"),
+        ("x1111111-2222-3333-4444-555555555555", "error validating uid: invalid UUID format"),
+        ("[11111111-2222-3333-4444-555555555555]", "error validating uid: invalid bracketed UUID format"),
+        ("urn:uuix:11111111-2222-3333-4444-555555555555", 'error validating uid: invalid urn prefix: "urn:uuix:"'),
+        ("A1111111-2222-3333-4444-555555555555", NOT_NORMAL),
+        ("{11111111-2222-3333-4444-555555555555}", NOT_NORMAL),
+        ("11111111222233334444555555555555", NOT_NORMAL),
+    ],
+)
+def test_a_share_is_named_by_a_uid(text: str, reason: str) -> None:
+    """What is no UID is told from one that is written otherwise."""
+    device = {"driver": "d", "pool": "p", "device": "x", "shareID": text}
+    old = CLAIMS.created({"spec": {"devices": {}}})
+
+    actual = CLAIMS.change_errors(old, {"status": {"devices": [device]}}, "status")
+
+    at = f'status.devices[0].shareID: Invalid value: "{text}": '
+    assert [at + reason] * bool(reason) == [line for line in actual if "shareID" in line]

@@ -148,3 +148,27 @@ def test_a_bad_schedule_is_refused() -> None:
     actual = CRON_JOBS.create_errors(cron_job(schedule="often"))
 
     assert ['spec.schedule: Invalid value: "often": expected exactly 5 fields, found 1: [often]'] == actual
+
+
+@pytest.mark.parametrize(
+    ("status", "refusals"),
+    [
+        ({"active": 1, "ready": 2}, ["status.ready: Invalid value: 2: cannot set more ready pods than active"]),
+        ({"active": 2, "ready": 2}, []),
+        ({"terminating": 1}, []),
+        (
+            {
+                "startTime": "2026-01-01T00:00:00Z",
+                "terminating": 1,
+                "conditions": [{"type": kind, "status": "True"} for kind in ("FailureTarget", "Failed")],
+            },
+            ["status.terminating: Invalid value: 1: terminating>0 is invalid for finished job"],
+        ),
+    ],
+    ids=["too many ready", "as many ready", "ending", "ended and ending"],
+)
+def test_the_pods_of_a_status_add_up(status: Object, refusals: list[str]) -> None:
+    """No more pods are ready than active, and none still ends once the Job is finished."""
+    old = JOBS.created(job())
+
+    assert refusals == JOBS.change_errors(old, {"status": status}, "status")

@@ -305,3 +305,27 @@ def test_a_flex_volume_is_never_one_source_too_many() -> None:
         "spec.flexVolume.driver: Required value",
         "spec.csi: Forbidden: may not specify more than 1 volume type",
     ] == actual
+
+
+@pytest.mark.parametrize(("terms", "count"), [(1, 1), (2, 5)])
+def test_terms_without_labels_repeat_each_other(terms: int, count: int) -> None:
+    """An empty term is refused even where it stands alone: once for each term, and once for each before it."""
+    actual = CLASSES.create_errors({"provisioner": "p", "allowedTopologies": [{} for _ in range(terms)]})
+
+    assert count == len(actual)
+    assert {line.partition(": ")[2] for line in actual} == {'Duplicate value: ""'}
+
+
+def test_what_may_not_change_is_quoted_in_order() -> None:
+    """Parameters are printed sorted, a selector in the order of its fields."""
+    of_class = CLASSES.created({"provisioner": "p"})
+    of_capacity = CAPACITIES.created({"storageClassName": "s"})
+
+    parameters = CLASSES.change_errors(of_class, {"parameters": {"b": "1", "a": "2"}})
+    topology = CAPACITIES.change_errors(
+        of_capacity, {"nodeTopology": {"matchExpressions": [{"operator": "Exists", "key": "k"}]}}
+    )
+
+    assert ['parameters: Invalid value: {"a":"2","b":"1"}: field is immutable'] == parameters
+    printed = '{"matchExpressions":[{"key":"k","operator":"Exists"}]}'
+    assert [f"nodeTopology: Invalid value: {printed}: field is immutable"] == topology

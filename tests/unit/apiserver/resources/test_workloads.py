@@ -183,3 +183,58 @@ def test_workloads_always_restart_their_pods() -> None:
     actual = DEPLOYMENTS.create_errors(body)
 
     assert ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'] == actual
+
+
+@pytest.mark.parametrize(
+    ("rolling", "refusals"),
+    [
+        ({"maxUnavailable": "5", "maxSurge": 0}, ['maxUnavailable: Invalid value: "5": a valid percent string must']),
+        (
+            {"maxUnavailable": "x", "maxSurge": 0},
+            [
+                'maxUnavailable: Invalid value: "x": a valid percent string must',
+                "maxUnavailable: Required value: cannot be 0 when maxSurge is 0",
+            ],
+        ),
+        (
+            {"maxUnavailable": "0%", "maxSurge": "0%"},
+            ["maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],
+        ),
+    ],
+)
+def test_text_that_spells_a_number_counts_as_one(rolling: Object, refusals: list[str]) -> None:
+    """A number in quotes is refused, but it is not none at all."""
+    body = workload(updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
+
+    actual = DAEMON_SETS.create_errors(body)
+
+    at = "spec.updateStrategy.rollingUpdate."
+    assert len(refusals) == len(actual)
+    assert all(found.startswith(at + expected) for found, expected in zip(actual, refusals, strict=True))
+
+
+def test_selectors_are_quoted_in_the_order_of_their_fields() -> None:
+    """However a client orders a selector, a refusal prints labels sorted and first, and each expression alike."""
+    selector = {
+        "matchExpressions": [{"values": ["x"], "operator": "Near", "key": "app"}],
+        "matchLabels": {"b": "1", "a": "2"},
+    }
+
+    actual = DEPLOYMENTS.create_errors(workload(selector=selector))
+
+    printed = '{"matchLabels":{"a":"2","b":"1"},"matchExpressions":[{"key":"app","operator":"Near","values":["x"]}]}'
+    assert f"spec.selector: Invalid value: {printed}: invalid label selector" in actual
+
+
+def test_a_daemon_set_is_warned_of_its_template_where_that_changed() -> None:
+    """Another change of its spec warns of nothing."""
+    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "nodeSelector": {"beta.kubernetes.io/os": "linux"}}}
+    old = DAEMON_SETS.created(workload())
+    changed = DAEMON_SETS.changed(old, {"spec": {"template": template}})
+    paused = DAEMON_SETS.changed(changed, {"spec": {"minReadySeconds": 1}})
+
+    warned = DAEMON_SETS.strategy.update_warnings(changed, old, "")
+    silent = DAEMON_SETS.strategy.update_warnings(paused, changed, "")
+
+    assert len(warned) == 1
+    assert not silent
