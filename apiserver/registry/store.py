@@ -37,6 +37,8 @@ from kubeloop.apimachinery.times import format_time
 # How often a generated name is drawn anew (RetryGenerateName).
 GENERATE_NAME_ATTEMPTS = 8
 
+_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")  # a POST may not say them
+
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
 # The same, where conversion webhooks may have to be asked; None where there is no object yet.
 LaterChange = Callable[[Object], Awaitable[Object]]
@@ -68,17 +70,20 @@ class ResourceStore:
 
     # -- create ---------------------------------------------------------------------------------------------------
 
-    async def create(self, obj: Object, context: Context, *, is_tracked: bool = True) -> Stored:
+    async def create(
+        self, obj: Object, context: Context, *, is_tracked: bool = True, keeps_deletion: bool = False
+    ) -> Stored:
         """Store a new object; AlreadyExists where the name is taken.
 
-        `is_tracked` says that whoever sent it owns its fields; an apply brings its entries along.
+        `is_tracked` says that whoever sent it owns its fields; an apply brings its entries along. `keeps_deletion`
+        leaves it the marks of a deletion, as PUT and apply do.
         """
         self._match_namespace(obj, context)
         sent_version = obj["metadata"].pop("resourceVersion", "")
+        self._drop_system_fields(obj, () if keeps_deletion else _DELETION)
         if is_tracked:
             drop_repeated_owners(obj, context.warnings)
             await self.field_management.created(obj, context.field_manager)
-        self._drop_system_fields(obj)
         attributes = context.attributes(CREATE, self._resource, obj)
         obj = await self._mutated(attributes, context)
         drop_repeated_owners(obj, context.warnings, is_late=True)
@@ -93,9 +98,7 @@ class ResourceStore:
                 self.strategy.complete(obj)
                 context.warnings.add(*self.strategy.warnings(obj))
                 await self._machinery.admission.validate(attributes)
-                if not context.dry_run:
-                    _refuse_resource_version(sent_version)
-                return await self._insert(obj, context)
+                return await self._insert(obj, context, _version_of(sent_version), may_forget=is_tracked)
             except AlreadyExists as error:
                 if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
                     if has_prefix:
@@ -115,9 +118,9 @@ class ResourceStore:
             raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = context.namespace
 
-    def _drop_system_fields(self, obj: Object) -> None:
+    def _drop_system_fields(self, obj: Object, more: Sequence[str] = ()) -> None:
         """What a creator may not set, and admission does not see either."""
-        for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        for field in ("uid", "creationTimestamp", "selfLink", *more):
             obj["metadata"].pop(field, None)
 
     async def _mutated(self, attributes: Attributes, context: Context) -> Object:
@@ -151,15 +154,22 @@ class ResourceStore:
         own = self.strategy.validate(obj)
         return [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
 
-    async def _insert(self, obj: Object, context: Context) -> Stored:
+    async def _insert(self, obj: Object, context: Context, sent_version: int, *, may_forget: bool) -> Stored:
+        """Store a new object. The version it was sent with is refused here: it is the storage that minds.
+
+        A dry run does not get there, and answers with that version. `may_forget`: who owns what, to save room.
+        """
         key, value = self._key(obj), await self._forms.value(obj)
         if context.dry_run:
             await self._cache.fresh()
             if existing := self._cache.get(key):
                 raise self._already_exists(existing)
-            return await self._forms.shown(Stored(key, 0, value.body, value.labels, value.fields))
+            return await self._forms.shown(Stored(key, sent_version, value.body, value.labels, value.fields))
+        if sent_version:
+            raise ApiError("resourceVersion should not be set on objects to be created", code=500)
+        value = await self._forms.fitting(value, obj, may_forget=may_forget)
         try:
-            change = await self._storage.write(Write(key, 0, self._forms.fitting(value), self.strategy.keep_history))
+            change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
         except KeyExists as error:
             await self._cache.fresh()
             raise self._already_exists(self._cache.get(key), key.name) from error
@@ -206,7 +216,7 @@ class ResourceStore:
             self._require_create(context)
             require_same(self.kind, {**obj["metadata"], "uid": ""}, uid=obj["metadata"].get("uid"))
             obj["metadata"].pop("resourceVersion", None)
-            return await self.create(obj, context), True
+            return await self.create(obj, context, keeps_deletion=True), True
         change = partial(self._replacement, obj)
         return await self._change(context, at_once(change), self.strategy.allow_unconditional_update), False
 
@@ -257,7 +267,7 @@ class ResourceStore:
             obj["metadata"].pop("resourceVersion", None)
             self._require_create(context)
             try:
-                return await self.create(obj, context, is_tracked=False), True
+                return await self.create(obj, context, is_tracked=False, keeps_deletion=True), True
             except AlreadyExists:
                 continue  # another was faster: applied to that one's
 
@@ -308,7 +318,7 @@ class ResourceStore:
                 context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
                 if not is_admitted:
                     await self._machinery.admission.validate(attributes)
-                return await self._replace(current, new, old, context)
+                return await self._replace(current, new, old, context, may_forget=is_tracked)
             except RevisionMismatch:
                 continue
             finally:
@@ -368,7 +378,9 @@ class ResourceStore:
     def _object_errors(self, obj: Object, name_errors: NameErrors) -> list[FieldError]:
         return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors)
 
-    async def _replace(self, current: Stored, new: Object, old: Object, context: Context) -> Stored:
+    async def _replace(
+        self, current: Stored, new: Object, old: Object, context: Context, *, may_forget: bool
+    ) -> Stored:
         """Store `new` in the place of `current`, which shows as `old`, unless that changes nothing."""
         if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
             if not context.dry_run:
@@ -382,7 +394,7 @@ class ResourceStore:
             return await self._forms.shown(
                 Stored(current.key, current.revision, value.body, value.labels, value.fields)
             )
-        value = self._forms.fitting(value)
+        value = await self._forms.fitting(value, new, may_forget=may_forget)
         change = await self._storage.write(Write(current.key, current.revision, value, self.strategy.keep_history))
         assert change.current is not None
         return await self._forms.shown(change.current)
@@ -422,11 +434,9 @@ def at_once(change: Change) -> LaterChange:
     return changed
 
 
-def _refuse_resource_version(sent: str) -> None:
-    """Last of all, as it is the storage that minds, which a dry run does not reach; what is no number it ignores."""
+def _version_of(sent: str) -> int:
+    """The resourceVersion a new object was sent with; 0 for none, and for what is no number."""
     try:
-        version = parse_uint(sent or "0")
+        return parse_uint(sent or "0")
     except NumError:
-        return
-    if version:
-        raise ApiError("resourceVersion should not be set on objects to be created", code=500)
+        return 0

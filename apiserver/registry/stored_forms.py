@@ -58,14 +58,21 @@ class StoredForms:
         value = await versioning.value(obj)
         return None if versioning.holds(current, value) else value
 
-    def fitting(self, value: Value) -> Value:
-        """The value; ApiError where an etcd would not take it, in its words.
+    async def fitting(self, value: Value, obj: Object, *, may_forget: bool) -> Value:
+        """What to store of an object that `value` was made from; ApiError where an etcd would not take it.
 
-        Asked of custom objects only: they are stored as JSON upstream too, and nothing else bounds them.
+        Where it fits only without the entries of managedFields, which can be many, it goes without them if it
+        `may_forget` who owns what. Asked of custom objects only: they are stored as JSON upstream too, and nothing
+        else bounds them.
         """
-        if self.kind.is_custom and len(value.body) > MOST_BYTES:
-            raise ApiError("etcdserver: request is too large", code=500)
-        return value
+        if not self.kind.is_custom or len(value.body) <= MOST_BYTES:
+            return value
+        if may_forget and "managedFields" in obj["metadata"]:
+            metadata = {name: field for name, field in obj["metadata"].items() if name != "managedFields"}
+            value = await self.value({**obj, "metadata": metadata})
+            if len(value.body) <= MOST_BYTES:
+                return value
+        raise ApiError("etcdserver: request is too large", code=500)
 
     def answer(self, current: Stored, obj: Object) -> Stored:
         """An object that was not stored, at the revision of the one it was made from."""

@@ -82,6 +82,26 @@ def test_what_no_etcd_would_take() -> None:
     assert "etcdserver: request is too large" == stored.json["message"]
 
 
+def test_who_owns_what_is_forgotten_where_an_object_fits_without() -> None:
+    """Entries of managedFields may be most of an object; apply, which lives by them, is refused instead."""
+    fitting = {**WIDGET, "spec": {"text": "x" * 1_500_000, "many": {f"field-{i}": i for i in range(3000)}}}
+    named = {**fitting, "metadata": {**WIDGET["metadata"], "name": "b"}}
+
+    async def scenario(asking: Asking) -> list[Answer]:
+        await asking("POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+        await asking("POST /api/v1/namespaces", {"metadata": {"name": "default"}})
+        await asyncio.sleep(1)
+        return [
+            await asking(f"POST {WIDGETS}", fitting),
+            await asking(f"PATCH {WIDGETS}/b?fieldManager=m", named, content_type="application/apply-patch+yaml"),
+        ]
+
+    stored, applied = on_a_server(scenario)
+
+    assert (201, False) == (stored.status, "managedFields" in stored.json["metadata"])
+    assert (500, "etcdserver: request is too large") == (applied.status, applied.json["message"])
+
+
 def test_what_is_posted_to_an_object() -> None:
     """It is created under its own name."""
     answer = ask(f"POST {WIDGETS}/b")
