@@ -83,6 +83,11 @@ LOOPS: tuple[Loop, ...] = (
     Loop("persistentvolume-expander-controller", "persistentvolume-expander", volumes.add_expander),
     Loop("persistentvolumeclaim-protection-controller", "pvc-protection", volumes.add_claim_protection),
     Loop("persistentvolume-protection-controller", "pv-protection", volumes.add_volume_protection),
+    Loop(
+        "volumeattributesclass-protection-controller",
+        "volumeattributesclass-protection-controller",
+        volumes.add_class_protection,
+    ),
     Loop("ephemeral-volume-controller", "ephemeral-volume", volumes.add_ephemeral),
     Loop("hostpath-sim-provisioner", "hostpath-sim", volumes.add_provisioner, ("default_storage_class",)),
     Loop("clusterrole-aggregation-controller", "clusterrole-aggregation", cluster_role_aggregation.add_to),

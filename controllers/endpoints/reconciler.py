@@ -9,7 +9,7 @@ from controllers.refusals import is_namespace_terminating
 from controllers.services import membership
 from controllers.services.trigger_times import TriggerTimes
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, annotations_of, name_of, namespace_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, annotations_of, labels_of, name_of, namespace_of
 from kubeloop.apimachinery.resource import ENDPOINTS, PODS, SERVICES
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
@@ -30,7 +30,7 @@ def add_to(manager: Manager) -> None:
     sources = [
         For(services),
         Watches(pod_informer, reconciler.keys_for_pod, [membership.changes_endpoints]),
-        For(endpoints),  # also those that a Service of before left behind
+        For(endpoints),  # also those that a Service of before left behind, by the label of this loop
     ]
     manager.add(Controller("endpoint", reconciler, sources, workers=5))
 
@@ -47,13 +47,16 @@ class EndpointsReconciler:
         self._api, self._recorder = api, recorder
         self._services, self._pods, self._endpoints = services, pod_informer, endpoints
         self._times = TriggerTimes()
+        self._with_service: set[ObjectKey] = set()  # as many as there are Services
 
     async def reconcile(self, key: ObjectKey) -> Result:
         service, present = self._services.get(key), self._endpoints.get(key)
         if service is None:
             self._times.forget(key)
-            await self._remove(present)
+            await self._remove(present, had_service=key in self._with_service)
+            self._with_service.discard(key)
             return DONE
+        self._with_service.add(key)
         if not membership.has_endpoints(service):
             return DONE
         its_pods = membership.pods_of(service, self._pods)
@@ -66,9 +69,11 @@ class EndpointsReconciler:
     def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:
         return membership.keys_of_services(pod, self._services)
 
-    async def _remove(self, present: Object | None) -> None:
-        """The Service is gone, and with it its Endpoints; a lock in the form of Endpoints never had one."""
+    async def _remove(self, present: Object | None, had_service: bool) -> None:
+        """The Service is gone, and with it its Endpoints; what somebody wrote without a Service stays."""
         if present is None or LEADER_ELECTION in annotations_of(present):
+            return
+        if not had_service and labels_of(present).get(plan.MANAGED_BY) != plan.MANAGER:
             return
         try:
             await self._api.delete(ENDPOINTS, name_of(present), namespace_of(present))

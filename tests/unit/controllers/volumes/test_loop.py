@@ -17,6 +17,7 @@ from kubeloop.apimachinery.resource import (
     PERSISTENT_VOLUMES,
     PODS,
     STORAGE_CLASSES,
+    VOLUME_ATTRIBUTES_CLASSES,
     Resource,
 )
 from kubeloop.runtime.manager import Manager
@@ -28,6 +29,7 @@ from tests.unit.controllers.volumes.storage import a_claim, a_class, a_volume, o
 def add_all(manager: Manager, default_storage_class: bool = False) -> None:
     volumes.add_binder(manager)
     volumes.add_claim_protection(manager)
+    volumes.add_class_protection(manager)
     volumes.add_volume_protection(manager)
     volumes.add_ephemeral(manager)
     volumes.add_expander(manager)
@@ -40,6 +42,7 @@ def add_scheduler(manager: Manager) -> None:
 
 LOOPS = {"volumes": a_loop(add_all)}
 WITH_SCHEDULER = {**LOOPS, "scheduler": a_loop(add_scheduler)}
+CSI = {"driver": "csi.example.com", "volumeHandle": "v"}
 WAITS = {"volumeBindingMode": "WaitForFirstConsumer"}
 
 
@@ -139,6 +142,28 @@ def test_a_claim_in_use_and_a_bound_volume_wait_for_each_other() -> None:
         return held
 
     assert [True, True] == run_cluster(check, processes=LOOPS)
+
+
+def test_an_attributes_class_waits_for_the_volumes_that_have_it() -> None:
+    """A class that a volume names is kept until that volume is gone; one that nobody names goes at once."""
+
+    async def check(cluster: Cluster) -> bool:
+        for name in ("used", "spare"):
+            named = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": name}}
+            given = {**named, "driverName": "csi.example.com", "parameters": {"iops": "3000"}}
+            await cluster.create(given, VOLUME_ATTRIBUTES_CLASSES)
+        has_class = a_volume(volumeAttributesClassName="used", hostPath=None, csi=CSI)
+        await cluster.create(has_class, PERSISTENT_VOLUMES)
+        await cluster.clock.sleep(1)
+        for name in ("used", "spare"):
+            await cluster.api.delete(VOLUME_ATTRIBUTES_CLASSES, name)
+        await until_gone(cluster, VOLUME_ATTRIBUTES_CLASSES, "spare")
+        kept = await cluster.api.get(VOLUME_ATTRIBUTES_CLASSES, "used")
+        await cluster.api.delete(PERSISTENT_VOLUMES, "volume")
+        await until_gone(cluster, VOLUME_ATTRIBUTES_CLASSES, "used")
+        return "deletionTimestamp" in kept["metadata"]
+
+    assert run_cluster(check, processes=LOOPS)
 
 
 @pytest.mark.parametrize(

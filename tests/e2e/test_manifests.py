@@ -1,0 +1,103 @@
+"""Every example manifest, through the real kubectl, at the real stack: what a user would try, in the order he would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from tests.testkit.stack import ROOT, Kubectl
+
+pytestmark = pytest.mark.e2e
+
+FOLDER = ROOT / "examples" / "manifests"
+DEFINITIONS = FOLDER / "crd"
+# What kubectl calls configured when nothing changed, at a real server too.
+ALWAYS_CONFIGURED = {
+    "secret/secret-string-data",  # a Secret has no stringData any more, so it is sent again
+    "poddisruptionbudget.policy/poddisruptionbudget",  # its selector is replaced as a whole, so it is sent again
+}
+
+
+class Example(NamedTuple):
+    file: Path
+    object: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """As kubectl prints it: `deployment.apps/web`."""
+        group = self.object["apiVersion"].rpartition("/")[0]
+        kind = self.object["kind"].lower()
+        return (
+            f"{kind}.{group}/{self.object['metadata']['name']}"
+            if group
+            else f"{kind}/{self.object['metadata']['name']}"
+        )
+
+
+def examples() -> Iterator[Example]:
+    for file in sorted(FOLDER.rglob("*.yaml")):
+        yield Example(file, yaml.safe_load(file.read_text()))
+
+
+EXAMPLES = tuple(examples())
+
+
+def said(answer: str, word: str) -> set[str]:
+    """What kubectl says it has done that to."""
+    return {line.split()[0] for line in answer.splitlines() if line.endswith(f" {word}")}
+
+
+def missing(part: Any, whole: Any, path: str = "") -> Iterable[str]:
+    """Where a stored object lacks what was asked for."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        for key, value in part.items():
+            yield from missing(value, whole.get(key), f"{path}.{key}")
+    elif isinstance(part, list) and isinstance(whole, list) and len(part) <= len(whole):
+        for i, (wanted, found) in enumerate(zip(part, whole, strict=False)):
+            yield from missing(wanted, found, f"{path}[{i}]")
+    elif part != whole:
+        yield path
+
+
+def test_every_example_says_what_it_shows() -> None:
+    """There is one object a file, below a line of comment, and no two have the same name."""
+    assert all(example.file.read_text().startswith("# ") for example in EXAMPLES)
+    assert len({example.name for example in EXAMPLES}) == len(EXAMPLES) >= 60
+
+
+def test_every_example_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
+    """Created, shown with all it asked for, unchanged by another apply, without a diff, applied on the server's side,
+    described and deleted."""
+    names = {example.name for example in EXAMPLES}
+    everything = f"-R -f {FOLDER}"
+
+    created = said(kubectl(f"apply -f {DEFINITIONS}"), "created")
+    kubectl(f"wait --for=condition=Established --timeout=30s -f {DEFINITIONS}")
+    created |= said(kubectl(f"apply {everything}"), "created")
+    stored = yaml.safe_load(kubectl(f"get {everything} -o yaml").partition("\nWarning:")[0])["items"]
+    again = kubectl(f"apply {everything}")
+    kubectl(f"diff {everything}")
+    applied = said(kubectl(f"apply --server-side {everything}"), "serverside-applied")
+    described = kubectl(f"describe {everything}")
+    folders = " ".join(f"-f {folder}" for folder in sorted(FOLDER.iterdir()) if folder != DEFINITIONS)
+    deleted = kubectl(f"delete --timeout=60s {folders}") + kubectl(f"delete --timeout=60s -f {DEFINITIONS}")
+
+    assert names == created
+    assert names == said(again, "unchanged") | ALWAYS_CONFIGURED
+    assert names == applied
+    assert not {
+        (example.name, path)
+        for example, obj in zip(EXAMPLES, stored, strict=True)
+        if "stringData" not in example.object
+        for path in missing(example.object, obj)
+    }
+    assert [example.object["metadata"]["name"] for example in EXAMPLES] == [
+        line.split()[1] for line in described.splitlines() if line.startswith("Name:")
+    ]
+    assert len(EXAMPLES) == sum(
+        line.partition(" (")[0].endswith(" deleted") or " deleted from " in line for line in deleted.splitlines()
+    )
