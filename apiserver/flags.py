@@ -11,10 +11,12 @@ from apiserver.auth.modes import RBAC
 from apiserver.handlers.audit import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
-from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
 from kubeloop.arguments import Arguments
 
 Add = Callable[..., Any]
+
+_DURATIONS = ("request_timeout",)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,6 +74,23 @@ def parser() -> argparse.ArgumentParser:
     add("--logging-format", choices=["text", "json"], default="text")
     add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
     return parser
+
+
+def shown(options: argparse.Namespace) -> dict[str, str]:
+    """Every flag by its name with its value as Go spells it. None of them holds a secret."""
+    return {name.replace("_", "-"): _spelled(name, value) for name, value in vars(options).items()}
+
+
+def _spelled(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    if name in _DURATIONS and isinstance(value, float | int):
+        return duration_text(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _add_token_flags(add: Add) -> None:

@@ -76,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             times=Times(options.request_timeout, options.min_request_timeout),
             audit=_audit_settings(options),
             admission_plugins=_admission_plugins(options),
+            flags=flags.shown(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))

@@ -28,7 +28,7 @@ from apiserver.auth.tokens.keyring import Keyring
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.auth.tokens.service_accounts import ServiceAccountTokens, TokenSettings
 from apiserver.bootstrap import bootstrap, create_namespace
-from apiserver.handlers import issuer_discovery
+from apiserver.handlers import issuer_discovery, zpages
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
 from apiserver.handlers.audit import Audited, AuditLog, AuditSettings
@@ -40,7 +40,7 @@ from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_ob
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.response import Asgi
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.system import GIT_VERSION, build
+from apiserver.handlers.system import GIT_VERSION, build, listed_paths
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
 from apiserver.registry.custom.conversion_metrics import ConversionMetrics
@@ -98,12 +98,13 @@ class ApiServer:
         own_address: str = "",
         webhook_transports: Transports | None = None,
         schema: Schema | None = None,
+        flags: Mapping[str, str] | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
         `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
         webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks are
-        called over.
+        called over. `flags` are what /flagz shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -151,8 +152,10 @@ class ApiServer:
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits, times)
         openapi = OpenApiDocuments(schema, catalog, GIT_VERSION, clock.now)
-        application = Application(api, gate, catalog, openapi, metrics, Health(self._checks()))
+        health = Health(self._checks())
+        application = Application(api, gate, catalog, openapi, metrics, health)
         issuer_discovery.add_routes(application, tokens, keys_uri)
+        zpages.add_routes(application, clock, rng, lambda: listed_paths(catalog, health), flags or {})
         self._audit_log = AuditLog(audit, clock) if audit is not None and audit.path else None
         self.app: Asgi = application
         if audit is not None and self._audit_log is not None:

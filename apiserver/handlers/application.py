@@ -6,11 +6,12 @@ Both go through the gate first: KubernetesApi by itself, so that its metrics cou
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import lru_cache
+from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import Response as HttpResponse
 from starlette.exceptions import HTTPException
 
 from apiserver.auth.certificates import CERTIFIED
@@ -19,9 +20,10 @@ from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.health import Health
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.pretty import pretty, wants_pretty
 from apiserver.handlers.request import parse_query
-from apiserver.handlers.response import Receive, Response, Scope, Send, error_response
-from apiserver.handlers.system import add_routes
+from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, Receive, Response, Scope, Send, error_response
+from apiserver.handlers.system import add_routes, http_response
 from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
 
@@ -53,9 +55,9 @@ class Application(FastAPI):
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
             await self._api(scope, receive, send)
         elif (refusal := self._refusal(scope)) is not None:
-            await error_response(refusal).send(send)
+            await _for_reader(error_response(refusal), scope).send(send)
         else:
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, _not_kept(send))
 
     def _refusal(self, scope: Scope) -> ApiError | None:
         try:
@@ -67,11 +69,27 @@ class Application(FastAPI):
         return None
 
 
-async def _as_kubernetes_says_it(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+async def _as_kubernetes_says_it(request: Request, error: Exception) -> HttpResponse:
     if isinstance(error, HTTPException) and error.status_code == 405:
         refusal = MethodNotAllowed("the server does not allow this method on the requested resource", details={})
-        return JSONResponse(refusal.to_status(), 405)
-    return PlainTextResponse("404 page not found\n", 404)
+        return http_response(_for_reader(error_response(refusal), request.scope))
+    return http_response(NOT_FOUND_TEXT)
+
+
+def _for_reader(response: Response, scope: Scope) -> Response:
+    return pretty(response) if wants_pretty(scope) else response
+
+
+def _not_kept(send: Send) -> Send:
+    """Answers of FastAPI's routes say like all others whether they may be kept."""
+
+    async def say(message: MutableMapping[str, Any]) -> None:
+        headers = message.get("headers")
+        if headers is not None and all(name != NOT_KEPT[0] for name, _ in headers):
+            message["headers"] = [*headers, NOT_KEPT]
+        await send(message)
+
+    return say
 
 
 def _host(scope: Scope) -> str:

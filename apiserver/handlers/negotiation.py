@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from kubeloop.apimachinery.errors import NotAcceptable
 
-JSON, YAML = "application/json", "application/yaml"
+JSON, YAML, PLAIN = "application/json", "application/yaml", "text/plain"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 _REPRESENTATIONS = (
@@ -28,6 +28,10 @@ _MEDIA_TYPES = (
     "only the following media types are accepted: application/json, application/yaml, "
     "application/vnd.kubernetes.protobuf"
 )
+_PAGE_MEDIA_TYPES = "only the following media types are accepted: application/json, application/yaml, text/plain"
+# What the pages about the server itself are called where a program asks for one.
+PAGE_GROUP = "config.k8s.io"
+_PAGE_VERSIONS = ("v1alpha1", "v1beta1")
 PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
 _TRANSFORMS = ("Table", PARTIAL, PARTIAL_LIST)
 
@@ -82,6 +86,30 @@ def negotiate_plain(accept: str, is_route: bool = False) -> Form:
     if is_route and clauses:
         _check_route(clauses, "")
     return _first_form(clauses, may_transform=False) if clauses else Form()
+
+
+@lru_cache(256)
+def negotiate_page(accept: str, kind: str) -> Form:
+    """The form of a page for people: text. A program that names the page's kind gets it as an object."""
+    if not accept.strip():
+        return Form(PLAIN)
+    for clause in _parse(accept):
+        form = _page_form(clause, kind)
+        if form is not None:
+            return form
+    raise NotAcceptable(_PAGE_MEDIA_TYPES)
+
+
+def _page_form(clause: _Clause, kind: str) -> Form | None:
+    asked = clause.parameters
+    if asked.get("sv") or asked.get("stream"):
+        return None
+    if not asked.keys() & {"as", "g", "v"}:
+        return Form(PLAIN) if clause.media_type in (PLAIN, "text/*", "*/*") else None
+    is_known = asked.get("as") == kind and asked.get("g") == PAGE_GROUP and asked.get("v") in _PAGE_VERSIONS
+    if not is_known or clause.media_type not in (JSON, YAML, "application/*", "*/*"):
+        return None
+    return Form(YAML if clause.media_type == YAML else JSON, kind, asked["v"])
 
 
 def first_accepted(accept: str, media_types: Sequence[str]) -> str:

@@ -71,4 +71,4 @@ def success(details: Mapping[str, Any] | None = None, code: int = 200) -> Respon
     return Response(code, orjson.dumps(status))
 
 
-NOT_FOUND_TEXT = Response(404, b"404 page not found\n", TEXT)
+NOT_FOUND_TEXT = Response(404, b"404 page not found\n", TEXT, [(b"x-content-type-options", b"nosniff")])

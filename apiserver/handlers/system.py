@@ -23,11 +23,13 @@ ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 _OTHER_PATHS = (
     CONFIGURATION_PATH,
     KEYS_PATH,
+    "/flagz",
     "/metrics",
     "/metrics/slis",
     "/openapi/v2",
     "/openapi/v3",
     "/openapi/v3/",
+    "/statusz",
     "/version",
 )
 
@@ -89,10 +91,15 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
     @app.api_route("/", methods=ANY_METHOD, include_in_schema=False)
     @app.api_route("/index.html", methods=ANY_METHOD, include_in_schema=False)
     async def index() -> HttpResponse:
-        groups = [group for group in catalog.groups() if group]
-        versions = [f"/apis/{group}/{v}" for group in groups for v in catalog.groups()[group]]
-        paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in groups), *versions]
-        return _indented({"paths": sorted([*paths, *health.paths(), *_OTHER_PATHS])})
+        return _indented({"paths": listed_paths(catalog, health)})
+
+
+def listed_paths(catalog: Catalog, health: Health) -> list[str]:
+    """What the index names, in order."""
+    groups = [group for group in catalog.groups() if group]
+    versions = [f"/apis/{group}/{v}" for group in groups for v in catalog.groups()[group]]
+    paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in groups), *versions]
+    return sorted([*paths, *health.paths(), *_OTHER_PATHS])
 
 
 def _add_health(app: FastAPI, health: Health, endpoint: str) -> None:
@@ -100,11 +107,11 @@ def _add_health(app: FastAPI, health: Health, endpoint: str) -> None:
 
     @app.api_route(f"/{endpoint}", methods=ANY_METHOD, include_in_schema=False)
     async def together(request: Request) -> HttpResponse:
-        return _http(health.all(endpoint, parse_query(request.scope["query_string"])))
+        return http_response(health.all(endpoint, parse_query(request.scope["query_string"])))
 
     @app.api_route(f"/{endpoint}/{{check:path}}", methods=ANY_METHOD, include_in_schema=False)
     async def alone(check: str) -> HttpResponse:
-        return _http(health.one(endpoint, check) or NOT_FOUND_TEXT)
+        return http_response(health.one(endpoint, check) or NOT_FOUND_TEXT)
 
 
 def _add_metrics(app: FastAPI, metrics: Metrics, health: Health) -> None:
@@ -121,6 +128,7 @@ def _indented(value: dict[str, Any]) -> HttpResponse:
     return HttpResponse(orjson.dumps(value, option=orjson.OPT_INDENT_2), media_type="application/json")
 
 
-def _http(response: Response) -> HttpResponse:
+def http_response(response: Response) -> HttpResponse:
+    """An answer as FastAPI's routes give it."""
     headers = {name.decode(): value.decode() for name, value in response.headers}
     return HttpResponse(response.body, response.status, headers, response.content_type)

@@ -33,3 +33,18 @@ def duration_seconds(text: str) -> float:
     """The seconds of a duration."""
     seconds = sum(float(part["number"]) * _UNITS.get(part["unit"], 0) for part in _PART.finditer(text))
     return -seconds if text.startswith("-") else seconds
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as Go prints them, down to milliseconds: `1h0m0s`, `1m30s`, `500ms`, `0s`."""
+    milliseconds = round(abs(seconds) * 1000)
+    sign = "-" if seconds < 0 and milliseconds else ""
+    if 0 < milliseconds < 1000:
+        return f"{sign}{milliseconds}ms"
+    minutes, rest = divmod(milliseconds, 60_000)
+    text = f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    if minutes:
+        text = f"{minutes % 60}m{text}"
+    if minutes >= 60:
+        text = f"{minutes // 60}h{text}"
+    return sign + text

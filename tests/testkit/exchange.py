@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,7 @@ class Ask:
     target: str
     body: Any = None
     content_type: str = ""
+    more: Mapping[str, str] = field(default_factory=dict)  # further headers
 
     @property
     def content(self) -> bytes:
@@ -47,16 +48,19 @@ class Ask:
     @property
     def headers(self) -> dict[str, str]:
         default = MERGE if self.method == "PATCH" else JSON
-        return {"content-type": self.content_type or default} if self.body is not None else {}
+        typed = {"content-type": self.content_type or default} if self.body is not None else {}
+        return {**typed, **self.more}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; `warnings` are the texts of the Warning headers."""
+    """What came back; `warnings` are the texts of the Warning headers, `text` is the body as it was sent."""
 
     status: int
     body: Any
     warnings: Sequence[str] = field(default=())
+    text: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def message(self) -> str:
@@ -86,7 +90,8 @@ async def _answer(client: httpx.AsyncClient, ask: Ask) -> Answer:
     response = await client.request(ask.method, ask.target, content=ask.content, headers=ask.headers)
     raw = response.content
     body = json.loads(raw) if raw.startswith((b"{", b"[")) else raw.decode()
-    return Answer(response.status_code, body, [_text(value) for value in response.headers.get_list("warning")])
+    warnings = [_text(value) for value in response.headers.get_list("warning")]
+    return Answer(response.status_code, body, warnings, raw.decode(), response.headers)
 
 
 def _text(header: str) -> str:

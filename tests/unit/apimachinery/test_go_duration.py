@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,21 @@ def test_durations(text: str, seconds: float) -> None:
 def test_what_is_no_duration(text: str, said: str) -> None:
     """In Go's words."""
     assert said == duration_error(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.25, "250ms"),
+        (-1.5, "-1.5s"),
+        (60, "1m0s"),
+        (90.5, "1m30.5s"),
+        (3600, "1h0m0s"),
+        (86_461, "24h1m1s"),
+    ],
+)
+def test_durations_are_spelled_as_go_does(seconds: float, text: str) -> None:
+    """The largest unit that is needed, and all below it."""
+    assert text == duration_text(seconds)
+    assert seconds == duration_seconds(text)

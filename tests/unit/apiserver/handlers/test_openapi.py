@@ -50,7 +50,7 @@ def test_what_the_index_names_never_changes() -> None:
     assert "public, immutable" == kept.headers["cache-control"]
     assert kept.headers["expires"].endswith("GMT")
     assert (301, url) == (moved.status, moved.headers["location"])
-    assert "cache-control" not in plain.headers
+    assert "no-cache, private" == plain.headers["cache-control"]
 
 
 def test_an_index_with_another_kind_has_another_etag() -> None:
