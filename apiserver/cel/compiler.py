@@ -6,12 +6,13 @@ so, whatever others do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from apiserver.cel import comprehensions
 from apiserver.cel.checker import TYPE_NAMES, qualified_name
+from apiserver.cel.cost.charges import SHORT, charge, charge_comparison, charge_search, is_charged
 from apiserver.cel.cost.turns import turn_cost
 from apiserver.cel.functions import Library
 from apiserver.cel.standard import to_string
@@ -34,6 +35,7 @@ Bindings = dict[str, Any]
 Evaluate = Callable[[Bindings], Any]
 
 STEPS = comprehensions.STEPS
+_TEXTS, _SIZED = (str, bytes), (str, bytes, list, dict)
 SUM_OF_NONE: Mapping[Type, Any] = {DOUBLE: 0.0, UINT: UInt(0), DURATION: timedelta()}
 
 
@@ -102,6 +104,8 @@ class _Compiler:
             implementation = _summed(implementation, SUM_OF_NONE[node.type])
         if node.target is not None:
             arguments = [self.compile(node.target), *arguments]
+        if is_charged(node.function):
+            return _charged(node.function, implementation, arguments, is_member=node.target is not None)
         if len(arguments) == 1:
             (only,) = arguments
             return lambda bindings: implementation(only(bindings))
@@ -159,6 +163,20 @@ class _Compiler:
             return StructValue(name, found)
 
         return made
+
+
+def _charged(
+    name: str, implementation: Callable[..., Any], arguments: Sequence[Evaluate], *, is_member: bool
+) -> Evaluate:
+    """A call that may cost more than others, which is paid before it is made."""
+
+    def call(bindings: Bindings) -> Any:
+        values = [argument(bindings) for argument in arguments]
+        if cost := charge(name, values, is_member=is_member):
+            comprehensions.spend(bindings, cost)
+        return implementation(*values)
+
+    return call
 
 
 def _summed(implementation: Callable[[Any], Any], of_none: Any) -> Callable[[Any], Any]:
@@ -263,17 +281,32 @@ def _choice(condition: Evaluate, yes: Evaluate, no: Evaluate) -> Evaluate:
     return choose
 
 
-def _two(combine: Callable[[Any, Any], Any]) -> Callable[[Evaluate, Evaluate], Evaluate]:
-    return lambda left, right: lambda bindings: combine(left(bindings), right(bindings))
+def _two(
+    combine: Callable[[Any, Any], Any], price: Callable[[Any, Any], int] | None = None
+) -> Callable[[Evaluate, Evaluate], Evaluate]:
+    """A function of both sides, and what it costs where one of them is long."""
+    if price is None:
+        return lambda left, right: lambda bindings: combine(left(bindings), right(bindings))
+
+    def priced(left: Evaluate, right: Evaluate) -> Evaluate:
+        def call(bindings: Bindings) -> Any:
+            first, second = left(bindings), right(bindings)
+            if isinstance(second, _SIZED) and not (isinstance(second, _TEXTS) and len(second) <= SHORT):
+                comprehensions.spend(bindings, price(first, second))
+            return combine(first, second)
+
+        return call
+
+    return priced
 
 
 _SPECIAL: Mapping[str, Callable[..., Evaluate]] = {
     "_&&_": _connective(False),
     "_||_": _connective(True),
-    "_==_": _two(equal),
-    "_!=_": _two(lambda left, right: not equal(left, right)),
+    "_==_": _two(equal, charge_comparison),
+    "_!=_": _two(lambda left, right: not equal(left, right), charge_comparison),
     "_?_:_": _choice,
-    "@in": _two(lambda element, holder: contains(holder, element)),
+    "@in": _two(lambda element, holder: contains(holder, element), charge_search),
     "_[_]": _two(_at),
     "_[?_]": _two(_optional_at),
 }

@@ -15,6 +15,14 @@ STEPS = "@steps"  # among the bindings: what may still be spent
 TOO_LONG = "operation cancelled: actual cost limit exceeded"
 
 
+def spend(bindings: Bindings, cost: int) -> None:
+    """Charge an evaluation; EvaluationError where it has cost more than one may."""
+    steps = bindings[STEPS]
+    steps[0] -= cost
+    if steps[0] < 0:
+        raise EvaluationError(TOO_LONG)
+
+
 def compiled(
     name: str, ranged: Evaluate, variables: Sequence[str], arguments: Sequence[Evaluate], turn_cost: int
 ) -> Evaluate:
@@ -31,12 +39,9 @@ class _Loop:
     def turns(self, bindings: Bindings) -> Iterator[tuple[Any, Any, Bindings]]:
         """First and second variable of each turn, and the bindings with them."""
         inner = dict(bindings)
-        steps = bindings[STEPS]
         names, cost = self.variables, self._turn_cost
         for first, second in self._pairs(self.ranged(bindings)):
-            steps[0] -= cost
-            if steps[0] < 0:
-                raise EvaluationError(TOO_LONG)
+            spend(bindings, cost)
             inner[names[0]] = first
             if len(names) == 2:
                 inner[names[1]] = second

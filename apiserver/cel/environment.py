@@ -15,6 +15,7 @@ from apiserver.cel.addresses import ADDRESSES
 from apiserver.cel.authorization import AUTHORIZATION
 from apiserver.cel.checker import check
 from apiserver.cel.compiler import STEPS, Evaluate, compile_node
+from apiserver.cel.comprehensions import TOO_LONG
 from apiserver.cel.functions import Library, merged
 from apiserver.cel.kubernetes import KUBERNETES
 from apiserver.cel.lists import LISTS, OPTIONALS
@@ -73,7 +74,10 @@ class Program:
         """The value. Raises EvaluationError; OutOfBudget where `budget` is used up."""
         left = [EVALUATION_LIMIT]
         try:
-            return self._evaluate({**bindings, STEPS: left})
+            value = self._evaluate({**bindings, STEPS: left})
+            if left[0] < 0:  # with an error that something else outweighed
+                raise EvaluationError(TOO_LONG)
+            return value
         except RecursionError as error:
             raise EvaluationError(TOO_DEEP) from error
         finally:

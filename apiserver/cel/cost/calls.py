@@ -301,3 +301,5 @@ _ESTIMATES: Mapping[str, Estimate] = {
     "flatten": _flatten,
     "lists.range": _range,
 }
+# Those whose cost depends on the sizes of what they are given.
+REGULAR = _ESTIMATES.keys() - {*_NOMINAL, "check"} | {"_<_", "_<=_", "_>_", "_>=_", "ip", "containsIP", "containsCIDR"}
