@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from apiserver.resources.checks import Errors, check_required
 from apiserver.resources.filling import fill
 from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.go_url import UrlError, parse_url
 from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
@@ -33,24 +33,22 @@ def check_client(client: Json, path: str, errors: Errors) -> None:
         _check_service(service or {}, f"{path}.service", errors)
 
 
-def _check_url(url: str, path: str, errors: Errors) -> None:
+def _check_url(text: str, path: str, errors: Errors) -> None:
     try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        errors.append(field.required(path, f"url must be a valid URL: parse {field.go_quote(url)}: {error}{_FORM}"))
+        url = parse_url(text)
+    except UrlError as error:
+        errors.append(field.required(path, f"url must be a valid URL: {error}{_FORM}"))
         return
-    user, at, host = parts.netloc.rpartition("@")
-    if parts.scheme != "https":
-        reason = f"'https' is the only allowed URL scheme{_FORM}"
-        errors.append(field.invalid(path, parts.scheme, reason))
-    if not host:
+    if url.scheme != "https":
+        errors.append(field.invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
+    if not url.host:
         errors.append(field.invalid(path, "", f"host must be specified{_FORM}"))
-    if at:
-        errors.append(field.invalid(path, user, "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(field.invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(field.invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    if url.user is not None:
+        errors.append(field.invalid(path, url.user, "user information is not permitted in the URL"))
+    if url.fragment:
+        errors.append(field.invalid(path, url.fragment, "fragments are not permitted in the URL"))
+    if url.query:
+        errors.append(field.invalid(path, url.query, "query parameters are not permitted in the URL"))
 
 
 def _check_service(service: Json, path: str, errors: Errors) -> None:

@@ -35,6 +35,7 @@ LOCAL = {
 
 
 class APIServiceStrategy(PlainKind):
+    rechecks_object = True
     allow_unconditional_update = False
     checks_finalizer_domains = False
 
@@ -56,7 +57,8 @@ class APIServiceStrategy(PlainKind):
         spec = obj["spec"]
         group, version = spec.get("group", ""), spec.get("version", "")
         wanted = f"{version}.{group}"
-        if (name := obj["metadata"].get("name", "")) != wanted:
+        name = obj["metadata"].get("name", "")
+        if name != wanted and not validation.path_segment_errors(name):
             reason = f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}'
             errors.append(field.invalid("metadata.name", name, reason))
         if not group and version != "v1":

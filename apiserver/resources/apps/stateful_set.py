@@ -67,7 +67,6 @@ COUNTS = (
 
 
 class StatefulSetStrategy(Workload):
-    rechecks_object = True
     warns_of_long_names = False
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:

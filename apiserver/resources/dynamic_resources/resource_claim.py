@@ -55,6 +55,7 @@ class ResourceClaimTemplateStrategy(PlainKind):
         check_claim_spec(obj["spec"]["spec"], "spec.spec", errors)
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
+        self.check(new, errors)
         _check_same_spec(new, old, "ResourceClaimTemplateSpec", errors)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -62,6 +62,13 @@ class ResourceSliceStrategy(SpecKind):
 
     def stamp_update(self, new: Object, old: Object, now: datetime) -> None:
         _note_when_tainted(new, format_time(now))
+
+    def warnings(self, obj: Object) -> Sequence[str]:
+        driver = obj["spec"].get("driver", "")
+        if driver == driver.lower():
+            return ()
+        quoted = field.go_quote(driver)
+        return (f"spec.driver: driver names should be lowercase; {quoted} contains uppercase characters",)
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         return FIELDS.values(obj)

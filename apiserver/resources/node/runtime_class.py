@@ -16,6 +16,7 @@ from apiserver.resources.checks import (
 from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.pods.tolerations import check_tolerations
+from apiserver.resources.pods.warnings import OLD_NODE_LABELS
 from apiserver.resources.resource_lists import check_requirements, round_up
 from apiserver.resources.resource_names import check_container_resource_name
 from kubeloop.apimachinery import field
@@ -44,6 +45,10 @@ class RuntimeClassStrategy(PlainKind):
         if (scheduling := obj.get("scheduling")) is not None:
             check_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector", errors)
             _check_tolerations(scheduling.get("tolerations") or NO_ITEMS, "scheduling.tolerations", errors)
+
+    def warnings(self, obj: Object) -> Sequence[str]:
+        selector = (obj.get("scheduling") or NO_FIELDS).get("nodeSelector") or NO_FIELDS
+        return [f"scheduling.nodeSelector: {OLD_NODE_LABELS[key]}" for key in selector if key in OLD_NODE_LABELS]
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)

@@ -60,6 +60,13 @@ def test_webhook_defaults() -> None:
         ({"sideEffects": "Some"}, ['sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"']),
         ({"clientConfig": {}}, ["clientConfig: Required value: exactly one of url or service is required"]),
         (
+            {"clientConfig": {"url": "https://h:x"}},
+            [
+                'clientConfig.url: Required value: url must be a valid URL: parse "https://h:x": '
+                'invalid port ":x" after host; desired format: https://host[/path]'
+            ],
+        ),
+        (
             {"clientConfig": {"url": "https://u@h.example.com/?a=b#c"}},
             [
                 'clientConfig.url: Invalid value: "u": user information is not permitted in the URL',

@@ -270,3 +270,23 @@ def test_a_share_is_named_by_a_uid(text: str, reason: str) -> None:
 
     at = f'status.devices[0].shareID: Invalid value: "{text}": '
     assert [at + reason] * bool(reason) == [line for line in actual if "shareID" in line]
+
+
+def test_a_template_is_checked_as_a_whole_before_its_spec_is_said_to_stay() -> None:
+    """Unlike a claim, whose new spec is not looked at."""
+    request = {"name": "a", "exactly": {"deviceClassName": "c"}}
+    old = TEMPLATES.created({"spec": {"spec": {"devices": {"requests": [request]}}}})
+
+    actual = TEMPLATES.change_errors(old, {"spec": {"spec": {"devices": {"requests": [{"name": "a"}]}}}})
+
+    assert [line.partition(": ")[0] for line in actual] == ["spec.spec.devices.requests[0]", "spec"]
+
+
+def test_drivers_of_slices_are_lower_case() -> None:
+    """Another spelling is warned of, whenever the slice is written."""
+    slice_ = SLICES.created({"spec": {"driver": "GPU.example.com"}})
+
+    actual = SLICES.strategy.warnings(slice_)
+
+    text = 'spec.driver: driver names should be lowercase; "GPU.example.com" contains uppercase characters'
+    assert (text,) == actual
