@@ -13,8 +13,9 @@ from typing import Any
 from apiserver.handlers import custom_bodies
 from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
 from apiserver.handlers.strictness import repeated_fields, report
-from apiserver.registry.catalog import Kind
+from apiserver.registry.catalog import Conversion, Kind
 from apiserver.registry.options import IGNORE, Warnings
+from apiserver.resources.conversions import CONVERSIONS
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
 from apiserver.schema.depth import is_too_deep
@@ -98,7 +99,7 @@ class Decoder:
             problems = repeated_keys(body, value, raw)
             return custom_bodies.read(kind, kind.custom, value, body.raw, problems, field_validation, warnings)
         obj = self._read(_type_of(kind), body, field_validation, warnings)
-        return self._finished(kind, obj)
+        return self._finished(kind, obj, kind.conversion)
 
     def read_other(
         self,
@@ -133,32 +134,31 @@ class Decoder:
         _check_depth(value)
         if kind.custom is not None:
             return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
-        expected = _type_of(kind)
-        if not is_typed and (nameless := self._check_type(expected, value)):
-            report([*problems, *nameless], field_validation, warnings)
-            return {"metadata": {}}
-        decoded = self._decoded(expected, value, b"", field_validation, warnings, problems, is_typed=is_typed)
-        return self._finished(kind, decoded)
+        of = _type_of(kind)
+        if not is_typed:
+            of = self._patched_type(of, value)
+            if nameless := _nameless(value):
+                report([*problems, *nameless], field_validation, warnings)
+                return {"metadata": {}}
+        decoded = self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed)
+        return self._finished(kind, decoded, CONVERSIONS.get(of))
 
-    def _check_type(self, expected: GroupVersionKind, value: Any) -> list[str]:
-        """Raise DecodeError where a patched value says that it is of another kind.
-
-        Where it does not say its version any more, the real server reads it into its internal type, which finds
-        nothing there under the names it knows; what it says of those it does not know is returned.
-        """
+    def _patched_type(self, expected: GroupVersionKind, value: Any) -> GroupVersionKind:
+        """What a patched value says that it is: `expected`, or another version of it. Raises DecodeError otherwise."""
         try:
             sent = sent_kind(value, expected)
         except TypeMetaError as error:
             raise DecodeError(str(error)) from error
-        if sent != expected:
-            if self._schema.definition_name(*sent):
-                self._schema.codec(*sent).decode(value)
-            if why := inconvertible(self._schema, sent, expected):
-                raise DecodeError(why)
+        if sent == expected:
+            return sent
+        is_defined = bool(self._schema.definition_name(*sent))
+        if is_defined:
+            self._schema.codec(*sent).decode(value)
+        if why := inconvertible(self._schema, sent, expected):
+            raise DecodeError(why)
+        if not is_defined:  # a version no longer served, which only the real server can still read
             raise BadRequest(refusal(self._schema, sent, expected))
-        if isinstance(value, dict) and value.get("apiVersion"):
-            return []
-        return [f"unknown field {go_quote(name)}" for name in sorted(value or ()) if name not in ("apiVersion", "kind")]
+        return sent
 
     def decode_other(
         self,
@@ -182,13 +182,13 @@ class Decoder:
         """Options of meta/v1. Raises DecodeError."""
         return self._schema.codec("", "v1", kind).decode(value, raw=raw).object
 
-    def _finished(self, kind: Kind, obj: Object) -> Object:
+    def _finished(self, kind: Kind, obj: Object, conversion: Conversion | None) -> Object:
         """In the stored version, without kind and apiVersion, with defaults."""
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         obj.setdefault("metadata", {})
-        if kind.conversion is not None:
-            obj = kind.conversion.to_stored(obj)
+        if conversion is not None:
+            obj = conversion.to_stored(obj)
         kind.strategy.default(obj)
         return obj
 
@@ -239,6 +239,16 @@ class Decoder:
             unknown = sorted(unknown) if is_typed else explain(codec.node, in_key_order(value))
         report([*problems, *unknown], field_validation, warnings)
         return decoded.object
+
+
+def _nameless(value: Any) -> list[str]:
+    """What is said of a patched value that does not say its version any more.
+
+    The real server reads it into its internal type, which finds nothing there under the names it knows.
+    """
+    if isinstance(value, dict) and value.get("apiVersion"):
+        return []
+    return [f"unknown field {go_quote(name)}" for name in sorted(value or ()) if name not in ("apiVersion", "kind")]
 
 
 def _check_depth(patched: Any) -> None:

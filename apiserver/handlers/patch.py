@@ -26,7 +26,7 @@ from apiserver.patch.values import go_text
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import IGNORE, WriteOptions
 from apiserver.schema.codec import DecodeError
-from apiserver.schema.json_text import JsonSyntaxError, parse
+from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, parse
 from kubeloop.apimachinery.errors import BadRequest, Invalid, UnsupportedMediaType
 from kubeloop.apimachinery.field import invalid
 from kubeloop.apimachinery.meta import Object
@@ -77,12 +77,27 @@ class _Patch:
 
     apply: Callable[[Object], Any]  # the object as the API shows it -> patched
     problems: Sequence[str]
+    spelled: Callable[[Object], Any] | None = None  # the same, with numbers as the patch spells them
     quoted: str = ""  # how errors quote it; "" where they quote the patched object instead
 
-    def refused(self, patched: Any, error: DecodeError) -> Invalid:
-        """The 422 of a patch whose result is no such object."""
-        quoted = self.quoted or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
-        return Invalid.of("", "", "", [invalid("patch", quoted, str(error))])
+    def decoded(self, document: Object, decode: Callable[[Any], Object]) -> Object:
+        """The patched object; the 422 of a patch whose result is no such object."""
+        patched = self.apply(document)
+        try:
+            return decode(patched)
+        except DecodeError as error:
+            quoted = self.quoted or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
+            why = str(error) if self.spelled is None else _spelled_error(self.spelled(document), decode, error)
+            raise Invalid.of("", "", "", [invalid("patch", quoted, why)]) from error
+
+
+def _spelled_error(patched: Any, decode: Callable[[Any], Object], error: DecodeError) -> str:
+    """What is wrong with an object, read once more with numbers as they are spelled: 1.0 is no 1."""
+    try:
+        decode(patched)
+    except DecodeError as spelled:
+        return str(spelled)
+    return str(error)
 
 
 def _read(call: Call, is_lenient: bool) -> _Patch:
@@ -90,10 +105,18 @@ def _read(call: Call, is_lenient: bool) -> _Patch:
     sent = _parsed(call.body, is_lenient)
     if media_type == JSON_PATCH:
         problems = operation_problems(raw, sent)
-        return _Patch(lambda document: json_patch.apply(document, sent, is_lenient=is_lenient), problems)
+        return _Patch(
+            lambda document: json_patch.apply(document, sent, is_lenient=is_lenient),
+            problems,
+            lambda document: json_patch.apply(document, NumberLiteral.parse(raw), is_lenient=is_lenient),
+        )
     problems = repeated_fields(raw, sent)
     if media_type == MERGE_PATCH:
-        return _Patch(lambda document: merge_patch.apply(document, sent, is_lenient=is_lenient), problems)
+        return _Patch(
+            lambda document: merge_patch.apply(document, sent, is_lenient=is_lenient),
+            problems,
+            lambda document: merge_patch.apply(document, NumberLiteral.parse(raw), is_lenient=is_lenient),
+        )
     node = call.decoder.node(_patched_type(call))
 
     def apply(document: Object) -> Any:
@@ -101,7 +124,7 @@ def _read(call: Call, is_lenient: bool) -> _Patch:
         restoring.check(patched, sent, node)
         return patched
 
-    return _Patch(apply, problems, go_text(sent))
+    return _Patch(apply, problems, quoted=go_text(sent))
 
 
 def _patched_type(call: Call) -> tuple[str, str, str]:
@@ -132,13 +155,12 @@ def _object_change(call: Call, read: Callable[[], _Patch], field_validation: str
     def change(old: Object) -> Object:
         patch = read()
         entries = None if is_about_entries else old["metadata"].get("managedFields")
-        patched = patch.apply(_as_shown(kind, old if entries is None else _without_entries(old)))
-        try:
-            new = call.decoder.decode(
+        new = patch.decoded(
+            _as_shown(kind, old if entries is None else _without_entries(old)),
+            lambda patched: call.decoder.decode(
                 kind, patched, field_validation, call.warnings, patch.problems, is_typed=is_strategic
-            )
-        except DecodeError as error:
-            raise patch.refused(patched, error) from error
+            ),
+        )
         if entries is not None:
             new["metadata"]["managedFields"] = entries
         match_name(new, name, call.target.namespace)
@@ -152,13 +174,12 @@ def _scale_change(call: Call, read: Callable[[], _Patch], field_validation: str)
 
     def change(scale: Object) -> Object:
         patch = read()
-        patched = patch.apply(scale)
-        try:
-            new = call.decoder.decode_other(
+        new = patch.decoded(
+            scale,
+            lambda patched: call.decoder.decode_other(
                 SCALE, patched, field_validation, call.warnings, patch.problems, is_typed=is_strategic
-            )
-        except DecodeError as error:
-            raise patch.refused(patched, error) from error
+            ),
+        )
         match_name(new, call.target.name, call.target.namespace)
         return new
 

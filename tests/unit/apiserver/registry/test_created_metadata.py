@@ -18,7 +18,6 @@ def lease(**metadata: Any) -> dict[str, Any]:
 
 def asked(request: str, body: Any, **headers: str) -> Answer:
     async def scenario(asking: Asking) -> Answer:
-        await asking("POST /api/v1/namespaces", {"metadata": {"name": "default"}})
         return await asking(request, body, **headers)
 
     return on_a_server(scenario)
