@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
+from kubeloop.apimachinery.time_zones import time_zone_error
 
 FIELDS = 5
 DESCRIPTORS = {
@@ -135,6 +136,8 @@ def parse_schedule(text: str) -> Schedule:
         if not blank:
             raise ScheduleError("invalid schedule format: runtime error: slice bounds out of range [:-1]")
         zone, text = prefix.partition("=")[2], text.strip()
+        if why := time_zone_error(zone):
+            raise ScheduleError(f"provided bad location {zone}: {why}")
     if text.startswith("@every "):
         return _Every(zone, _every_seconds(text))
     if text.startswith("@"):

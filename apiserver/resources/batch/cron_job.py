@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from apiserver.resources.apps.workload import HOSTNAME_WARNING, has_new_generation
@@ -17,6 +15,7 @@ from apiserver.resources.pods.pod_template import drop_disabled_fields
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.cron import ScheduleError, parse_schedule
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.time_zones import time_zone_error
 
 Json = Mapping[str, Any]
 
@@ -104,17 +103,8 @@ def _check_time_zone(name: str, path: str, errors: Errors) -> None:
     if name.lower() == "local":
         reason = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         errors.append(field.invalid(path, name, reason))
-    if name not in ("Local", "UTC") and not _is_known_zone(name):
-        errors.append(field.invalid(path, name, f"unknown time zone {name}"))
-
-
-@lru_cache(maxsize=64)
-def _is_known_zone(name: str) -> bool:
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
+    if why := time_zone_error(name):
+        errors.append(field.invalid(path, name, why))
 
 
 def _check_job_template(spec: Json, errors: Errors) -> None:

@@ -35,6 +35,9 @@ def test_schedules_are_understood(schedule: str, zone: str) -> None:
         ("@often", "unrecognized descriptor: @often"),
         ("@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'),
         ("", "empty spec string"),
+        ("TZ=Foo/Bar * * * * *", "provided bad location Foo/Bar: unknown time zone Foo/Bar"),
+        ("CRON_TZ=../x @daily", "provided bad location ../x: time: invalid location name"),
+        ("TZ=UTC", "invalid schedule format: runtime error: slice bounds out of range [:-1]"),
     ],
 )
 def test_bad_schedules_are_explained(schedule: str, reason: str) -> None:
