@@ -83,6 +83,11 @@ def dns_subdomain_errors(name: str, is_prefix: bool = False) -> list[str]:
     return _subdomain_errors(_masked(name) if is_prefix else name, too_many_characters)
 
 
+def long_name_errors(name: str) -> list[str]:
+    """A DNS subdomain whose length is counted in bytes: the names of kinds that declare how they are checked."""
+    return [reason.replace("253 characters", "253 bytes") for reason in dns_subdomain_errors(name)]
+
+
 def dns_label_errors(name: str, is_prefix: bool = False) -> list[str]:
     name = _masked(name) if is_prefix else name
     errors = _length_errors(name, MAX_LABEL_LENGTH)

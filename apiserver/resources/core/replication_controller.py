@@ -29,8 +29,8 @@ class ReplicationControllerStrategy(SpecKind):
     orphans_by_default = True
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
-        """A DNS subdomain, but its length is counted in bytes: this kind's names are checked declaratively."""
-        return [r.replace("253 characters", "253 bytes") for r in validation.dns_subdomain_errors(name, is_prefix)]
+        """Of a prefix only what is made from it is looked at."""
+        return () if is_prefix else validation.long_name_errors(name)
 
     def default(self, obj: Object) -> None:
         """The template's labels serve as selector and as labels of the controller, where these are not given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver.resources.checks import Errors
@@ -14,13 +15,17 @@ from apiserver.resources.dynamic_resources.device_checks import (
 )
 from apiserver.resources.kinds import SpecKind
 from apiserver.resources.resource_names import is_extended
-from kubeloop.apimachinery import field
+from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
 
 
 class DeviceClassStrategy(SpecKind):
     rechecks_object = True
     returns_object_on_delete = True
+
+    def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
+        """Of a prefix only what is made from it is looked at."""
+        return () if is_prefix else validation.long_name_errors(name)
 
     def blank_status(self, obj: Object) -> Any:
         return None

@@ -290,3 +290,13 @@ def test_drivers_of_slices_are_lower_case() -> None:
 
     text = 'spec.driver: driver names should be lowercase; "GPU.example.com" contains uppercase characters'
     assert (text,) == actual
+
+
+def test_names_of_classes_are_counted_in_bytes_and_prefixes_not_at_all() -> None:
+    """What is made from a prefix is looked at, the prefix is not."""
+    strategy = CLASSES.strategy
+
+    long, prefix = strategy.validate_name("a" * 254, is_prefix=False), strategy.validate_name("A-", is_prefix=True)
+
+    assert ["must be no more than 253 bytes"] == list(long)
+    assert not prefix
