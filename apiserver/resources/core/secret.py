@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from apiserver.resources.core.config_map import MAX_BYTES, check_frozen
 from apiserver.resources.core.key_pair import KeyPairError, check_key_pair
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import FieldMap, PlainKind
+from apiserver.schema.json_syntax import complaint
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
@@ -107,29 +107,14 @@ def _check_tls(obj: Json, data: Json, errors: Errors) -> None:
 
 
 def _json_object_error(content: bytes) -> str:
-    """What Go's decoder says of text that is no JSON object; "" where it is one."""
-    text = content.decode("utf-8", "replace")
-    if not text.strip():
-        return "unexpected end of JSON input"
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
-            return "unexpected end of JSON input"
-        where = "beginning of value" if error.msg == "Expecting value" else "top-level value"
-        if error.msg == "Extra data":
-            return f"invalid character {_go_character(text[error.pos])} after top-level value"
-        if error.msg.startswith("Expecting property name"):
-            where = "beginning of object key string"
-        return f"invalid character {_go_character(text[error.pos])} looking for {where}"
-    if value is None or isinstance(value, dict):
+    """What Go's decoder says of text that is no JSON object; "" where it is one, or null."""
+    if reason := complaint(content):
+        return reason
+    first = content.lstrip()[:1]
+    if first in (b"{", b"n"):
         return ""
-    kind = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}[type(value)]
+    kind = {b"[": "array", b'"': "string", b"t": "bool", b"f": "bool"}.get(first, "number")
     return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-
-
-def _go_character(character: str) -> str:
-    return {"'": r"'\''", '"': "'\"'"}.get(character, f"'{character}'")
 
 
 TYPE_CHECKS: Mapping[str, Callable[[Json, Json, Errors], None]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 
 from apiserver.resources.comparison import same
@@ -56,6 +58,33 @@ def test_secrets_of_a_known_type_hold_its_keys(kind: str, refusals: list[str]) -
     actual = SECRETS.create_errors({"type": kind})
 
     assert refusals == actual
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{}", ""),
+        (" null", ""),
+        ("", "unexpected end of JSON input"),
+        ('{"a":', "unexpected end of JSON input"),
+        ("not json", "invalid character 'o' in literal null (expecting 'u')"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
+        ('{"a":1.}', "invalid character '}' after decimal point in numeric literal"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        ("12", "json: cannot unmarshal number into Go value of type map[string]interface {}"),
+        ("true", "json: cannot unmarshal bool into Go value of type map[string]interface {}"),
+    ],
+)
+def test_credentials_of_a_registry_are_json(text: str, reason: str) -> None:
+    """What is wrong with the JSON of a dockerconfigjson Secret is said as encoding/json says it, never the text."""
+    data = {".dockerconfigjson": b64encode(text.encode()).decode()}
+
+    actual = SECRETS.create_errors({"type": "kubernetes.io/dockerconfigjson", "data": data})
+
+    refusal = f'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": {reason}'
+    assert ([refusal] if reason else []) == actual
 
 
 def test_the_type_of_a_secret_stays() -> None:
