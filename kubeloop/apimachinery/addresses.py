@@ -30,7 +30,7 @@ _PREFIX_LENGTH = re.compile(r"[0-9]+")
 
 def ip_errors(value: str) -> list[str]:
     """For fields that always took any spelling: refused are only those that readers understand differently."""
-    address = _parse_sloppily(value)
+    address = parse_sloppily(value)
     if address is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
     if parse_ip(value) is None:
@@ -77,10 +77,10 @@ def interface_address_errors(value: str) -> list[str]:
 
 def ip_warnings(value: str, path: str) -> list[str]:
     """Warnings for an address that `ip_errors` let pass or that an old object still has."""
-    address = _parse_sloppily(value)
+    address = parse_sloppily(value)
     if address is None:
         return []
-    canonical = str(_unmapped(address))
+    canonical = str(unmapped(address))
     if parse_ip(value) is None or _is_mapped(value):
         return [f"{path}: non-standard IP address {go_quote(value)} is invalid: use {go_quote(canonical)}"]
     if address.version == 6 and value != canonical:
@@ -115,9 +115,19 @@ def parse_ip(value: str) -> Address | None:
         return None
 
 
+def parse_sloppily(value: str) -> Address | None:
+    """The address as fields that take any spelling mean it, leading zeros and all."""
+    return parse_ip(_without_leading_zeros(value))
+
+
+def family_of(address: Address) -> int:
+    """4 or 6; an IPv4 address inside an IPv6 one is of the former."""
+    return unmapped(address).version
+
+
 def looks_like_ip(value: str) -> bool:
     """Whether some reader takes `value` for an address, be it with leading zeros."""
-    return _parse_sloppily(value) is not None
+    return parse_sloppily(value) is not None
 
 
 def parse_cidr(value: str) -> Network | None:
@@ -126,13 +136,9 @@ def parse_cidr(value: str) -> Network | None:
     return None if interface is None else interface.network
 
 
-def _parse_sloppily(value: str) -> Address | None:
-    return parse_ip(_without_leading_zeros(value))
-
-
 def _parse_interface_sloppily(value: str) -> IPv4Interface | IPv6Interface | None:
     text, _, length = value.partition("/")
-    if _parse_sloppily(text) is None or not _PREFIX_LENGTH.fullmatch(length):
+    if parse_sloppily(text) is None or not _PREFIX_LENGTH.fullmatch(length):
         return None
     try:
         interface = ip_interface(_without_leading_zeros(value))
@@ -158,5 +164,6 @@ def _is_mapped(value: str) -> bool:
     return isinstance(address, IPv6Address) and address.ipv4_mapped is not None
 
 
-def _unmapped(address: Address) -> Address:
+def unmapped(address: Address) -> Address:
+    """The IPv4 address that an IPv6 one stands for, or the address itself."""
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import IPv4Network
 from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_cidr, check_positive
@@ -77,11 +76,7 @@ class NodeStrategy(PlainKind):
         for i, value in enumerate(ranges):
             check_cidr(value, f"spec.podCIDRs[{i}]", errors)
         if len(ranges) > 1:
-            networks = [addresses.parse_cidr(value) for value in ranges]
-            families = {isinstance(network, IPv4Network) for network in networks if network is not None}
-            if len(families) < 2 or len(ranges) > 2:
-                reason = "may specify no more than one CIDR for each IP family"
-                errors.append(field.invalid("spec.podCIDRs", list(ranges), reason))
+            _check_families(ranges, "spec.podCIDRs", errors)
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
         self.check(new, errors)
@@ -108,6 +103,23 @@ def _mirror_pod_cidr(spec: Object) -> None:
         spec["podCIDRs"] = [single]
     elif many and not single:
         spec["podCIDR"] = many[0]
+
+
+def _check_families(ranges: Sequence[str], path: str, errors: Errors) -> None:
+    """One range of each IP family, at most."""
+    families: set[int] = set()
+    for i, text in enumerate(ranges):
+        network = addresses.parse_cidr(text)
+        if network is None:
+            why = f"invalid CIDR[{i}]: <nil> (invalid CIDR address: {text})"
+            reason = f"invalid PodCIDRs. failed to check with dual stack with error:{why}"
+            errors.append(field.internal(path, reason))
+            families.clear()
+            break
+        families.add(network.version)
+    if len(families) < 2 or len(ranges) > 2:
+        reason = "may specify no more than one CIDR for each IP family"
+        errors.append(field.invalid(path, list(ranges), reason))
 
 
 def _check_amounts(node: Json, errors: Errors) -> None:

@@ -189,7 +189,7 @@ def _default_container(container: Object) -> None:
         if name in container:
             _default_probe(container[name])
     if "lifecycle" in container:
-        _default_lifecycle(container["lifecycle"])
+        _default_lifecycle(container)
 
 
 def _default_variable_source(source: Object) -> None:
@@ -209,9 +209,11 @@ def _default_probe(probe: Object) -> None:
         probe["grpc"]["service"] = probe["grpc"].get("service") or ""
 
 
-def _default_lifecycle(lifecycle: Object) -> None:
-    # Stop signals are behind a feature gate that is off in v1.36.
-    lifecycle.pop("stopSignal", None)
+def _default_lifecycle(container: Object) -> None:
+    lifecycle = container["lifecycle"]
+    # Stop signals are behind a feature gate that is off in v1.36; a lifecycle that is nothing else goes too.
+    if lifecycle.pop("stopSignal", None) is not None and not lifecycle:
+        del container["lifecycle"]
     for name in HANDLERS:
         if "httpGet" in lifecycle.get(name, ()):
             fill_empty(lifecycle[name]["httpGet"], HTTP_GET_DEFAULTS)

@@ -109,6 +109,7 @@ def _check_all_containers(spec: Json, around: Surroundings, path: str, errors: E
         return
     names = {container.get("name", "") for container in containers}
     check_init_containers(init_containers or NO_ITEMS, names, around, f"{path}.initContainers", errors)
+    names.update(container.get("name", "") for container in init_containers or NO_ITEMS)
     check_ephemeral_containers(ephemeral or NO_ITEMS, names, around, f"{path}.ephemeralContainers", errors)
 
 

@@ -149,7 +149,15 @@ def _check_ip_list(items: Sequence[Json], path: str, errors: Errors) -> None:
     for i, text in enumerate(texts):
         check_ip(text, f"{path}[{i}]", errors)
     if len(texts) > 1:
-        families = {ip.version for ip in map(addresses.parse_ip, texts) if ip is not None}
+        families: set[int] = set()
+        for i, text in enumerate(texts):
+            address = addresses.parse_sloppily(text)
+            if address is None:
+                why = f"invalid IP[{i}]: {text}"
+                errors.append(field.internal(path, f"failed to check for dual stack with error:{why}"))
+                families.clear()
+                break
+            families.add(addresses.family_of(address))
         if len(families) < 2 or len(texts) > 2:
             reason = "may specify no more than one IP for each IP family"
             errors.append(field.invalid(path, [{"IP": text} for text in texts], reason))

@@ -96,10 +96,11 @@ def _check_tolerations_kept(new: Json, old: Json, errors: Errors) -> None:
 
 
 def _check_gates_removed(new: Json, old: Json, errors: Errors) -> None:
-    before = {gate.get("name") for gate in old.get("schedulingGates") or NO_ITEMS}
-    for i, gate in enumerate(new.get("schedulingGates") or NO_ITEMS):
-        if gate.get("name") not in before:
-            reason = f"only deletion is allowed, but found new scheduling gate '{gate.get('name', '')}'"
+    before = {gate.get("name", "") for gate in old.get("schedulingGates") or NO_ITEMS}
+    places = {gate.get("name", ""): i for i, gate in enumerate(new.get("schedulingGates") or NO_ITEMS)}
+    for name, i in places.items():
+        if name not in before:
+            reason = f"only deletion is allowed, but found new scheduling gate '{name}'"
             errors.append(field.forbidden(f"spec.schedulingGates[{i}].name", reason))
 
 
@@ -147,7 +148,7 @@ def _check_node_affinity_narrowed(new: Json, old: Json, errors: Errors) -> None:
         return
     if len(old_terms) != len(new_terms):
         reason = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        errors.append(field.invalid(path, _go_terms(new_terms), reason))
+        errors.append(field.invalid(path, _go_terms(new_terms) or None, reason))
         return
     for i, (new_term, old_term) in enumerate(zip(new_terms, old_terms, strict=True)):
         if not _only_adds(new_term, old_term):

@@ -39,7 +39,11 @@ TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 _FOR_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
-_LINK_LOCAL_MULTICAST: tuple[IPv4Network | IPv6Network, ...] = (ip_network("224.0.0.0/24"), ip_network("ff02::/16"))
+# Of IPv6 every address of the scope, whatever its flags.
+_LINK_LOCAL_MULTICAST: tuple[IPv4Network | IPv6Network, ...] = (
+    ip_network("224.0.0.0/24"),
+    *(ip_network(f"ff{flags:x}2::/16") for flags in range(16)),
+)
 
 
 def check_service(service: Json, errors: Errors) -> None:
@@ -104,10 +108,11 @@ def check_ingress_hostname(name: str, path: str, errors: Errors) -> None:
 
 def check_reachable_ip(ip: str, path: str, errors: Errors) -> None:
     """An address that another host can use."""
-    address = addresses.parse_ip(ip)
-    if address is None:
+    parsed = addresses.parse_sloppily(ip)
+    if parsed is None:
         errors.append(field.invalid(path, ip, "must be a valid IP address"))
         return
+    address = addresses.unmapped(parsed)
     if address.is_unspecified:
         errors.append(field.invalid(path, ip, f"may not be unspecified ({ip})"))
     if address.is_loopback:
@@ -135,7 +140,7 @@ def _check_type_needs(spec: Json, errors: Errors) -> None:
         errors.append(field.invalid("spec.clusterIPs[0]", spec["clusterIPs"][0], reason))
     if kind == facts.EXTERNAL_NAME:
         for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(name):
+            if spec.get(name) or (name == "ipFamilyPolicy" and name in spec):
                 errors.append(field.forbidden(f"spec.{name}", "may not be set for ExternalName services"))
         if name := spec.get("externalName", "").removesuffix("."):
             check_dns_subdomain(name, "spec.externalName", errors)

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_subdomain, check_one_of
+from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_subdomain, check_one_of, go_map
 from apiserver.resources.pods.node_selectors import check_node_selector
 from apiserver.resources.resource_lists import check_positive_amount
 from apiserver.resources.volumes.claim_spec import VOLUME_MODES, check_access_modes
@@ -71,7 +71,7 @@ def _check_capacity(capacity: Json, path: str, errors: Errors) -> None:
     if not capacity:
         errors.append(field.required(path))
     if list(capacity) != ["storage"]:
-        errors.append(field.not_supported(path, dict(capacity) or None, ("storage",)))
+        errors.append(field.not_supported(path, go_map(capacity) or None, ("storage",)))
     for name, text in capacity.items():
         check_basic_amount(text, f"{path}[{name}]", errors)
         check_positive_amount(text, f"{path}[{name}]", errors)

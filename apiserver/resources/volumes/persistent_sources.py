@@ -23,12 +23,10 @@ _ISCSI_FORMAT = "must be valid format"
 
 
 def check_persistent_volume_source(spec: Json, volume_name: str, path: str, errors: Errors) -> None:
-    """Exactly one source. Two of them need more than they say themselves, which is asked here."""
+    """Exactly one source. How long an iSCSI portal may be depends on the volume's name."""
     sources.check_one_source(spec, PERSISTENT_SOURCES, path, errors)
     if "iscsi" in spec and "initiatorName" in spec["iscsi"]:
         _check_iscsi_length(spec["iscsi"], volume_name, f"{path}.iscsi", errors)
-    if "local" in spec and "nodeAffinity" not in spec:
-        errors.append(field.required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
 
 
 def _check_iscsi_length(source: Json, volume_name: str, path: str, errors: Errors) -> None:
@@ -39,6 +37,11 @@ def _check_iscsi_length(source: Json, volume_name: str, path: str, errors: Error
             "if iscsi.initiatorName is specified."
         )
         errors.append(field.invalid(f"{path}.targetportal", portal, reason))
+
+
+def _check_local_has_node(spec: Json, path: str, errors: Errors) -> None:
+    if "nodeAffinity" not in spec:
+        errors.append(field.required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
 
 
 def _check_glusterfs(source: Json, path: str, errors: Errors) -> None:
@@ -110,7 +113,7 @@ PERSISTENT_SOURCES = (
     Source("portworxVolume", require("volumeID")),
     Source("azureDisk", sources.check_azure_disk),
     Source("scaleIO", require("gateway", "system", "volumeName")),
-    Source("local", sources.check_local),
+    Source("local", sources.check_local, check_whole=_check_local_has_node),
     Source("storageos", _check_storage_os),
     Source("csi", _check_csi),
 )

@@ -24,12 +24,12 @@ _ISCSI_PREFIX = "must be valid format starting with iqn, eui, or naa"
 def check_pod_volume_source(volume: Json, pod_name: str, is_pod: bool, path: str, errors: Errors) -> None:
     """`pod_name` is "" in a template. A few rules need more than the source itself and are added here."""
     before = len(errors)
-    sources.check_one_source(volume, POD_SOURCES, path, errors)
+    kind = sources.check_one_source(volume, POD_SOURCES, path, errors)
     if "iscsi" in volume and "initiatorName" in volume["iscsi"]:
         _check_iscsi_length(volume, path, errors)
-    if "ephemeral" in volume and pod_name and volume.get("name"):
+    if kind == "ephemeral" and pod_name and volume.get("name"):
         _check_claim_name(volume["name"], pod_name, path, errors)
-    if is_pod and "image" in volume and not volume["image"].get("reference"):
+    if kind == "image" and is_pod and not volume["image"].get("reference"):
         # Templates may leave the reference to whoever makes pods of them.
         errors.insert(before, field.required(f"{path}.image.reference"))
 

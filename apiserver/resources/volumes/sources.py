@@ -57,11 +57,13 @@ class Source:
     check: Check
     checked_at: str = ""
     surplus_at: str = ""
+    check_whole: Check | None = None  # asked of the volume after its source: what that needs beside itself
     may_join: bool = False  # looked at beside another source too, and never refused for being one more
 
 
-def check_one_source(volume: Json, sources: Sequence[Source], path: str, errors: Errors) -> None:
-    found = False
+def check_one_source(volume: Json, sources: Sequence[Source], path: str, errors: Errors) -> str:
+    """Returns the name of the source that counts, the first there is; "" where there is none."""
+    found = ""
     for source in sources:
         value = volume.get(source.name)
         if value is None:
@@ -70,10 +72,13 @@ def check_one_source(volume: Json, sources: Sequence[Source], path: str, errors:
             at = f"{path}.{source.surplus_at or source.name}"
             errors.append(field.forbidden(at, "may not specify more than 1 volume type"))
         else:
-            found = True
+            found = found or source.name
             source.check(value, f"{path}.{source.checked_at or source.name}", errors)
+            if source.check_whole is not None:
+                source.check_whole(volume, path, errors)
     if not found:
         errors.append(field.required(path, "must specify a volume type"))
+    return found
 
 
 def require(*names: str) -> Check:

@@ -63,3 +63,15 @@ def test_configuration_by_config_map_is_gone() -> None:
 
     assert "configSource" not in node["spec"] | changed["spec"]
     assert "config" not in node["status"] | reported["status"]
+
+
+def test_pod_ranges_that_are_none_have_no_family() -> None:
+    """A node has one range of each IP family; whether it has cannot be told where one is no range."""
+    actual = NODES.create_errors({"spec": {"podCIDRs": ["10.0.0.0/24", "x"]}})
+
+    assert [
+        'spec.podCIDRs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+        "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[1]: "
+        "<nil> (invalid CIDR address: x)",
+        'spec.podCIDRs: Invalid value: ["10.0.0.0/24","x"]: may specify no more than one CIDR for each IP family',
+    ] == actual

@@ -43,6 +43,11 @@ def pod(metadata: Object | None = None, **spec: Any) -> Object:
             ],
         ),
         (pod(securityContext={"seLinuxChangePolicy": "Recursive"}), []),
+        (
+            pod(volumes=[{"name": "v", "emptyDir": {}, "image": {}}]),
+            ["spec.volumes[0].image: Forbidden: may not specify more than 1 volume type"],
+        ),
+        (pod(volumes=[{"name": "v", "image": {}}]), ["spec.volumes[0].image.reference: Required value"]),
         (pod({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-05"}}), []),
         (
             pod({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "05"}}),
@@ -171,3 +176,57 @@ def test_a_status_is_refused_as_kubernetes_does(status: Object, expected: list[s
     actual = PODS.change_errors(old, {"status": status}, "status")
 
     assert expected == actual
+
+
+def test_a_lifecycle_that_only_names_a_stop_signal_is_dropped() -> None:
+    """Stop signals are behind a gate that is off: what is left of the lifecycle stays, if anything is."""
+    signal = {"stopSignal": "SIGTERM"}
+    hook = {"preStop": {"exec": {"command": ["a"]}}}
+
+    def kept(lifecycle: Object) -> Any:
+        return PODS.created(pod(containers=[{**CONTAINER, "lifecycle": lifecycle}]))["spec"]["containers"][0].get(
+            "lifecycle"
+        )
+
+    assert [None, hook, {}] == [kept(signal), kept(signal | hook), kept({})]
+
+
+def test_each_new_scheduling_gate_is_named_once() -> None:
+    """Gates may only go; a new one that is listed twice is reported where it stands last."""
+    old = PODS.created(pod(schedulingGates=[{"name": "a"}]))
+    change = {"spec": {"schedulingGates": [{"name": "b"}, {"name": "b"}]}}
+
+    actual = PODS.change_errors(old, change)
+
+    assert [
+        'spec.schedulingGates[1]: Duplicate value: "b"',
+        "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'b'",
+    ] == actual
+
+
+def test_required_node_terms_of_a_gated_pod_do_not_go() -> None:
+    """Without its affinity the pod would run anywhere: the terms that are missing show as null."""
+    term = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    old = PODS.created(pod(schedulingGates=[{"name": "a"}], affinity=affinity))
+
+    actual = PODS.change_errors(old, {"spec": {"affinity": None}})
+
+    assert [
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Invalid value: "
+        "null: no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+    ] == actual
+
+
+def test_addresses_of_a_status_that_are_none_have_no_family() -> None:
+    """Two addresses are of two families; whether they are cannot be told where one is no address."""
+    old = PODS.created(pod())
+
+    actual = PODS.change_errors(old, {"status": {"podIPs": [{"ip": "1.2.3.4"}, {"ip": "x"}]}}, "status")
+
+    assert [
+        'status.podIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        "status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x",
+        'status.podIPs: Invalid value: [{"IP":"1.2.3.4"},{"IP":"x"}]: may specify no more than one IP for each IP '
+        "family",
+    ] == actual

@@ -8,6 +8,8 @@ from kubeloop.apimachinery.errors import Invalid
 from kubeloop.apimachinery.meta import Object
 from tests.testkit.kinds import KindOnTrial
 
+ENDPOINTS = KindOnTrial("v1", "Endpoints")
+
 
 def services(*stored: Object) -> KindOnTrial:
     return KindOnTrial("v1", "Service", *stored, listed_as="services")
@@ -153,3 +155,24 @@ def test_the_address_of_a_service_may_not_change() -> None:
     actual = kind.change_errors(old, {"spec": {"clusterIP": "10.96.1.2", "clusterIPs": ["10.96.1.2"]}})
 
     assert ['spec.clusterIPs[0]: Invalid value: ["10.96.1.2"]: may not change once set'] == actual
+
+
+@pytest.mark.parametrize(
+    ("ip", "reasons"),
+    [
+        ("01.2.3.4", ["must not have leading 0s"]),
+        ("ff12::1", ["may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"]),
+        (
+            "::ffff:127.0.0.1",
+            [
+                "must not be an IPv4-mapped IPv6 address",
+                "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            ],
+        ),
+    ],
+)
+def test_an_endpoint_is_an_address_others_can_reach(ip: str, reasons: list[str]) -> None:
+    """However oddly an address is spelled, what it means is looked at too."""
+    actual = ENDPOINTS.create_errors({"subsets": [{"addresses": [{"ip": ip}]}]})
+
+    assert [f'subsets[0].addresses[0].ip: Invalid value: "{ip}": {reason}' for reason in reasons] == actual

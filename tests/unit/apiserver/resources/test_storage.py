@@ -329,3 +329,19 @@ def test_what_may_not_change_is_quoted_in_order() -> None:
     assert ['parameters: Invalid value: {"a":"2","b":"1"}: field is immutable'] == parameters
     printed = '{"matchExpressions":[{"key":"k","operator":"Exists"}]}'
     assert [f"nodeTopology: Invalid value: {printed}: field is immutable"] == topology
+
+
+def test_a_local_volume_asks_for_its_node_before_other_sources_are_refused() -> None:
+    """The node of a local volume is part of its source, if it is the one that counts; capacities are sorted."""
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1", "pods": "1"}}
+    first = {**spec, "local": {"path": "/a"}, "csi": {}}
+    second = {**spec, "hostPath": {"path": "/a"}, "local": {"path": "/a"}}
+
+    capacity = 'spec.capacity: Unsupported value: {"pods":"1","storage":"1"}: supported values: "storage"'
+    surplus = "Forbidden: may not specify more than 1 volume type"
+    assert [
+        capacity,
+        "spec.nodeAffinity: Required value: Local volume requires node affinity",
+        f"spec.csi: {surplus}",
+    ] == VOLUMES.create_errors({"spec": first})
+    assert [capacity, f"spec.local: {surplus}"] == VOLUMES.create_errors({"spec": second})
