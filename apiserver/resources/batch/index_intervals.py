@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from kubeloop.apimachinery.field import go_quote
 
@@ -28,10 +29,27 @@ def parse_intervals(text: str, completions: int) -> list[tuple[int, int]]:
     return intervals
 
 
-def first_overlap(left: list[tuple[int, int]], right: list[tuple[int, int]]) -> int | None:
-    """The lowest index that both lists have."""
-    common = [max(a, c) for a, b in left for c, d in right if a <= d and c <= b]
-    return min(common, default=None)
+def first_overlap(left: str, right: str, completions: int) -> int | None:
+    """The first index that both lists have, which are read side by side; what is no interval is passed over."""
+    these, those = _good_intervals(left, completions), _good_intervals(right, completions)
+    i = j = 0
+    while i < len(these) and j < len(those):
+        (first, last), (other_first, other_last) = these[i], those[j]
+        if first <= other_last and other_first <= last:
+            return max(first, other_first)
+        if first <= other_first:
+            i += 1
+        else:
+            j += 1
+    return None
+
+
+def _good_intervals(text: str, completions: int) -> list[tuple[int, int]]:
+    intervals = []
+    for part in text.split(",") if text else ():
+        with suppress(IntervalError):
+            intervals.append(_interval(part, completions))
+    return intervals
 
 
 def _interval(text: str, completions: int) -> tuple[int, int]:

@@ -138,10 +138,7 @@ def _check_parses(name: str, text: str, completions: int, errors: Errors) -> Non
 
 
 def _check_disjoint(completed: str, failed: str, completions: int, errors: Errors) -> None:
-    try:
-        overlap = first_overlap(parse_intervals(completed, completions), parse_intervals(failed, completions))
-    except IntervalError:
-        return
+    overlap = first_overlap(completed, failed, completions)
     if overlap is not None:
         reason = f"failedIndexes and completedIndexes overlap at index: {overlap}"
         errors.append(field.invalid("status.failedIndexes", failed, reason))

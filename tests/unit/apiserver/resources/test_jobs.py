@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.resources.batch.index_intervals import IntervalError, count_indexes
+from apiserver.resources.batch.index_intervals import IntervalError, count_indexes, first_overlap
 from kubeloop.apimachinery.meta import Object
 from tests.testkit.kinds import UID, KindOnTrial
 
@@ -124,6 +124,15 @@ def test_bad_index_lists_are_explained(text: str, reason: str) -> None:
         count_indexes(text, 10)
 
     assert reason == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("completed", "failed", "overlap"),
+    [("0-2,5", "3,5-6", 5), ("0-2", "1", 1), ("0,2", "1,3", None), ("0,99", "0", 0), ("", "1", None)],
+)
+def test_an_index_is_done_or_failed(completed: str, failed: str, overlap: int | None) -> None:
+    """The first index in both lists is found, whatever else is wrong with them."""
+    assert overlap == first_overlap(completed, failed, 10)
 
 
 def test_a_cron_job_gets_its_defaults() -> None:
