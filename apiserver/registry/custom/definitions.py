@@ -70,11 +70,16 @@ class CustomResources:
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         with self._machinery.cache.watch(DEFINITIONS) as watcher:
             while True:
-                await self._reconcile(tasks)
-                await watcher.next_batch()
+                if await self._reconcile(tasks):
+                    await watcher.next_batch()
+                else:
+                    await self._machinery.clock.sleep(_RETRY_SECONDS)
 
-    async def _reconcile(self, tasks: asyncio.TaskGroup) -> None:
-        """Look at the definitions of every group that changed: names are given out group by group."""
+    async def _reconcile(self, tasks: asyncio.TaskGroup) -> bool:
+        """Look at the definitions of every group that changed: names are given out group by group.
+
+        False where some have to be looked at again though nothing changes: a webhook refused to let their status be.
+        """
         definitions = self._definitions()
         self._serve(definitions)
         by_group: dict[str, list[ReadOnlyObject]] = {}
@@ -83,31 +88,34 @@ class CustomResources:
         for name, group in by_group.items():
             versions = [definition["metadata"]["resourceVersion"] for definition in group]
             if self._settled.get(name) != versions:
+                is_done = True
                 for definition in group:
                     if "deletionTimestamp" in definition["metadata"]:
                         self._empty(definition, tasks)
                     else:
-                        await self._accept(definition, group)
-                self._settled[name] = versions
+                        is_done &= await self._accept(definition, group)
+                self._settled[name] = versions if is_done else []
         self._settled = {name: versions for name, versions in self._settled.items() if name in by_group}
+        return [] not in self._settled.values()
 
     def _definitions(self) -> list[ReadOnlyObject]:
         return list(self._machinery.reader.list(DEFINITIONS))
 
     # -- names and serving ----------------------------------------------------------------------------------------
 
-    async def _accept(self, definition: ReadOnlyObject, group: Iterable[ReadOnlyObject]) -> None:
-        """Bring conditions and accepted names in line; a write brings this loop back here."""
+    async def _accept(self, definition: ReadOnlyObject, group: Iterable[ReadOnlyObject]) -> bool:
+        """Bring conditions and accepted names in line; a write brings this loop back here. False where it failed."""
         name = definition["metadata"]["name"]
         others = [other for other in group if other["metadata"]["name"] != name]
         now = format_time(self._machinery.clock.now())
         status = names.status_with_names(definition, others, now)
         if status != definition.get("status"):
-            await self._write_status(name, lambda current: names.status_with_names(current, others, now))
-        elif names.is_condition(definition, names.NAMES_ACCEPTED) and not names.is_condition(
+            return await self._write_status(name, lambda current: names.status_with_names(current, others, now))
+        if names.is_condition(definition, names.NAMES_ACCEPTED) and not names.is_condition(
             definition, names.ESTABLISHED
         ):
-            await self._write_status(name, lambda current: names.established(current, now))
+            return await self._write_status(name, lambda current: names.established(current, now))
+        return True
 
     def _serve(self, definitions: Sequence[ReadOnlyObject]) -> None:
         """Bring the catalog in line with the definitions; watches of kinds that changed or went end."""
@@ -208,13 +216,15 @@ class CustomResources:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    async def _write_status(self, name: str, status_of: Callable[[Object], Object]) -> None:
+    async def _write_status(self, name: str, status_of: Callable[[Object], Object]) -> bool:
         try:
             await self._write(name, lambda current: {**current, "status": status_of(current)})
         except NotFound:
-            return  # deleted meanwhile; the loop sees that next
+            pass  # deleted meanwhile; the loop sees that next
         except ApiError as error:  # an admission policy may refuse even this
             log.warning("status of a definition is not written", definition=name, error=str(error))
+            return False
+        return True
 
     async def _write(self, name: str, change: Callable[[Object], Object]) -> None:
         await self._registry.store(self._kind()).patch(change, _context(name), ServerRules())

@@ -11,9 +11,17 @@ from kubeloop.apimachinery.errors import ApiError, Invalid, NotFound
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.testing.cluster import Cluster, run_cluster
+from tests.testkit.webhooks import Hooks, Review, a_webhook
 
 DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+VALIDATING = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
 )
 WIDGETS, NEW_WIDGETS = (Resource("example.com", version, "widgets", "Widget") for version in ("v1", "v2"))
 NAME = "widgets.example.com"
@@ -69,6 +77,26 @@ def test_an_established_kind_is_served() -> None:
     widget = run_cluster(check)
 
     assert (2, {"n": 2, "t": "x"}) == (widget["metadata"]["generation"], widget["spec"])
+
+
+def test_a_definition_whose_status_was_refused_is_established_later() -> None:
+    """A webhook that lets no status be holds a definition up only for as long as it does."""
+    refusals = 0
+
+    def respond(request: Review) -> Review:
+        nonlocal refusals
+        refusals += 1
+        return {"allowed": refusals > 3}
+
+    rule = {"operations": ["UPDATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/status"]}
+
+    async def check(cluster: Cluster) -> None:
+        webhooks = {"metadata": {"name": "v"}, "webhooks": [a_webhook("v", rule)]}
+        await cluster.create(webhooks, VALIDATING)
+        await defined(cluster, a_version("v1", {"n": INT}))
+
+    run_cluster(check, webhook_transports=Hooks(v=respond).transport)
+    assert refusals > 3
 
 
 def test_who_owns_what_of_a_definition() -> None:
