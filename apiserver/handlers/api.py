@@ -187,7 +187,7 @@ class KubernetesApi:
             return discovery.groups(catalog, _accept(headers), headers.get(b"if-none-match", b""))
         else:
             group, rest = segments[1], segments[2:]
-            if group not in catalog.groups():
+            if not group or group not in catalog.groups():
                 return NOT_FOUND_TEXT
         if not rest:
             if not group:

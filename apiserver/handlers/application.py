@@ -21,13 +21,17 @@ from apiserver.handlers.health import Health
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.pretty import pretty, wants_pretty
-from apiserver.handlers.request import parse_query
-from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, Receive, Response, Scope, Send, error_response
+from apiserver.handlers.request import has_bad_escape, parse_query
+from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.system import add_routes, http_response
 from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
 
 Lifespan = Callable[[FastAPI], object]
+
+
+# What Go says to a path it cannot read, before anybody looks at the request.
+_NO_URL = Response(400, b"400 Bad Request", TEXT, [(b"connection", b"close")])
 
 
 class Application(FastAPI):
@@ -50,6 +54,8 @@ class Application(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
+        elif has_bad_escape(scope.get("raw_path", b"").decode("latin-1")):
+            await _NO_URL.send(send)
         elif scope.get("scheme") != "https" and not _is_local(_host(scope)):
             await _refuse_host(_host(scope)).send(send)
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.handlers import custom_bodies
+from apiserver.handlers.media_parameters import are_well_formed
 from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
 from apiserver.handlers.strictness import repeated_fields, report
 from apiserver.registry.catalog import Conversion, Kind
@@ -67,6 +68,8 @@ def too_large() -> RequestEntityTooLarge:
 def parse_body(body: Body) -> tuple[Any, bytes]:
     """The body's value, and its JSON text where it was JSON (b"" otherwise). Errors are the parsers' own."""
     media_type = body.media_type or JSON
+    if ";" in body.content_type and not are_well_formed(body.content_type):
+        raise UnsupportedMediaType(_UNKNOWN_FORMAT)
     if media_type == JSON:
         return parse(body.raw), body.raw
     if media_type == YAML:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote
@@ -13,6 +14,7 @@ from kubeloop.apimachinery.errors import NotFound, UnknownPath
 # Subresources of a namespace itself, which share their path with the resources inside one.
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 _NO_QUERY: Query = {}
+_bad_escape = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +30,33 @@ class Target:
 
 
 def parse_query(query_string: bytes) -> Query:
-    """Query parameters, each with all its values; a parameter without a value has the value ""."""
-    return parse_qs(query_string.decode("latin-1"), keep_blank_values=True) if query_string else _NO_QUERY
+    """Query parameters, each with all its values; a parameter without a value has the value "".
+
+    Go passes over those with a semicolon or an escape that is none.
+    """
+    if not query_string:
+        return _NO_QUERY
+    text = query_string.decode("latin-1")
+    if ";" in text or has_bad_escape(text):
+        text = "&".join(pair for pair in text.split("&") if ";" not in pair and not has_bad_escape(pair))
+    return parse_qs(text, keep_blank_values=True)
+
+
+def has_bad_escape(text: str) -> bool:
+    """Whether a `%` is followed by anything but two hexadecimal digits."""
+    return "%" in text and _bad_escape.search(text) is not None
 
 
 def split_path(path: str) -> list[str]:
-    """The path's segments, percent-decoded one by one, without empty ones (a trailing slash means nothing)."""
-    segments = [segment for segment in path.split("/") if segment]
-    return [unquote(segment) for segment in segments] if "%" in path else segments
+    """The path's segments; a slash at the end means nothing, an escaped slash is one."""
+    return (unquote(path) if "%" in path else path).strip("/").split("/")
 
 
 def find_target(catalog: Catalog, group: str, version: str, segments: Sequence[str]) -> Target:
     """The resource behind the segments that follow the version; UnknownPath where none is served."""
     segments = list(segments)
+    if "" in segments and "proxy" not in segments:  # of slashes in a row; what follows a proxy is not for this server
+        raise UnknownPath
     is_watch = segments[:1] == ["watch"]
     if is_watch:
         segments = segments[1:]
