@@ -110,13 +110,14 @@ class SubresourceHandler:
         attributes = call.context().attributes(CONNECT, target.kind.resource, connect_options(call))
         await call.registry.machinery.admission.mutate(attributes)
         await call.registry.machinery.admission.validate(attributes)
+        options = attributes.object or {}  # what admission has made of them
         obj = (await call.registry.store(target.kind).get(replace(call.context(), name=name))).object()
         if singular == "pod" and what == "proxy":
             if not (obj.get("status") or {}).get("podIPs"):
                 raise BadRequest("address not allowed")
         elif singular == "pod":
             if what != "portforward":
-                check_container(obj, first(call.query, "container"))
+                check_container(obj, options.get("container", ""))
             if not obj["spec"].get("nodeName"):
                 raise BadRequest(f"pod {name} does not have a host assigned")
             _check_node(call, obj)

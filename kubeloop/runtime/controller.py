@@ -18,6 +18,7 @@ from kubeloop.apimachinery.errors import ApiError, Conflict
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.client.store import CacheMutated
 from kubeloop.client.transport import ConnectionFailed
+from kubeloop.runtime.ownership import AdoptionRefused
 from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS
 from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError
 from kubeloop.runtime.source import Source
@@ -137,9 +138,9 @@ class Controller:
                 source.resync(self.queue.add)
 
     def _log_retry(self, key: ObjectKey, error: Exception) -> None:
-        """Conflicts are everyday (someone else wrote first), refusals a line, bugs a traceback."""
-        if isinstance(error, Conflict):
-            log.debug("conflict, retrying", controller=self.name, key=str(key), error=error.message)
+        """Stale caches are everyday (someone else wrote, the owner is gone), refusals a line, bugs a traceback."""
+        if isinstance(error, Conflict | AdoptionRefused):
+            log.debug("stale, retrying", controller=self.name, key=str(key), error=str(error))
         elif isinstance(error, ApiError):
             log.warning("reconcile failed, retrying", controller=self.name, key=str(key), error=error.message)
         else:

@@ -217,6 +217,16 @@ def test_connecting_to_a_pod_is_asked_about(ask: Ask, kind: str, options: dict[s
     assert request["subResource"] == ask.target.split("/")[7].partition("?")[0]
 
 
+def test_what_a_webhook_makes_of_a_connection_counts() -> None:
+    """The container it names is the one that is looked for, not that of the URL."""
+    hooks = Hooks(m=patch(add("/container", "other")))
+    rule = {**RULE, "operations": ["CONNECT"], "resources": ["pods/exec"]}
+    account = Ask("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+    pod = Ask("POST", PODS, POD)
+    answer = last(hooks, account, pod, mutating(a_webhook("m", rule)), Ask("POST", f"{PODS}/p/exec?container=c"))
+    assert (answer.status, answer.message) == (400, "container other is not valid for pod p")
+
+
 def test_configurations_of_webhooks_are_never_shown_to_webhooks() -> None:
     """One that refuses everything can still be removed."""
     hooks = Hooks(v=deny())
