@@ -12,7 +12,8 @@ from apiserver.handlers.audit import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
-from kubeloop.arguments import Arguments
+from kubeloop.apimachinery.releases import DEFAULT
+from kubeloop.arguments import Arguments, release_of
 
 Add = Callable[..., Any]
 
@@ -27,6 +28,13 @@ def parser() -> argparse.ArgumentParser:
     add("--port", "--secure-port", type=int, default=8001, help="port to listen on (default %(default)s)")
     add("--data-dir", type=Path, default=Path(".kubeloop"), help="where the state is kept (default %(default)s)")
     add("--storage", choices=["sqlite", "memory"], default="sqlite", help="memory forgets everything at the end")
+    add(
+        "--kubernetes-version",
+        type=release_of,
+        default=DEFAULT,
+        metavar="VERSION",
+        help="serve the kinds and fields of this minor version (default %(default)s)",
+    )
     add("--token-auth-file", action="append", default=[], metavar="FILE", help='lines of token,user,uid,"groups"')
     add("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="let requests without a token in")
     add(

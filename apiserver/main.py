@@ -30,6 +30,7 @@ from apiserver.handlers.audit_file import Rotation
 from apiserver.handlers.audit_policy import Policy, PolicyError
 from apiserver.handlers.deadlines import Times
 from apiserver.handlers.limits import InFlightLimits
+from apiserver.schema.definitions import Schema
 from apiserver.server import ApiServer
 from apiserver.storage.interface import Storage, StorageUnavailable
 from apiserver.storage.memory import MemoryStorage
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             audit=_audit_settings(options),
             admission_plugins=_admission_plugins(options),
             flags=flags.shown(options),
+            schema=Schema.load(options.kubernetes_version),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))

@@ -40,7 +40,7 @@ from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_ob
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.response import Asgi
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.system import GIT_VERSION, build, listed_paths
+from apiserver.handlers.system import build, listed_paths
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
 from apiserver.registry.custom.conversion_metrics import ConversionMetrics
@@ -58,6 +58,7 @@ from apiserver.watch.tail import Tail
 from apiserver.webhooks.client import WebhookClient
 from apiserver.webhooks.services import ServiceResolver
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.releases import git_version
 
 if TYPE_CHECKING:
     from apiserver.webhooks.connections import Transports
@@ -104,7 +105,8 @@ class ApiServer:
 
         `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
         webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks are
-        called over. `flags` are what /flagz shows.
+        called over. `schema` is that of another minor version: what it does not have is not served. `flags` are what
+        /flagz shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -113,7 +115,7 @@ class ApiServer:
         self._tail = Tail(storage, self.cache, clock)
         self._compactor = Compactor(storage, clock)
         reader = CacheReader(self.cache)
-        catalog = Catalog.of(KINDS)
+        catalog = Catalog.of(kind for kind in KINDS if schema.definition_name(*kind.gvk))
         rbac = Rbac(reader)
         nodes = NodeAuthorizer(Relations(reader, NodePods(self.cache)), NODE_RULES)
         authorizer = authorizer_of(authorization_modes, nodes, rbac)
@@ -146,16 +148,16 @@ class ApiServer:
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),
-                build_info(build()),
+                build_info(build(schema.version)),
             ],
         )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
         api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits, times)
-        openapi = OpenApiDocuments(schema, catalog, GIT_VERSION, clock.now)
+        openapi = OpenApiDocuments(schema, catalog, git_version(schema.version), clock.now)
         health = Health(self._checks())
-        application = Application(api, gate, catalog, openapi, metrics, health)
+        application = Application(api, gate, schema.version, catalog, openapi, metrics, health)
         issuer_discovery.add_routes(application, tokens, keys_uri)
-        zpages.add_routes(application, clock, rng, lambda: listed_paths(catalog, health), flags or {})
+        zpages.add_routes(application, schema.version, clock, rng, lambda: listed_paths(catalog, health), flags or {})
         self._audit_log = AuditLog(audit, clock) if audit is not None and audit.path else None
         self.app: Asgi = application
         if audit is not None and self._audit_log is not None:

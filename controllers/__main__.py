@@ -12,6 +12,8 @@ from pathlib import Path
 
 from controllers import catalog, node_ipam
 from controllers.catalog import Loop, Settings
+from kubeloop.apimachinery.releases import DEFAULT
+from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
 
 COMPONENT = "kube-controller-manager"
@@ -20,13 +22,14 @@ COMPONENT = "kube-controller-manager"
 def main() -> int:
     arguments = _parser().parse_args()
     try:
-        loops = catalog.select(arguments.controllers.split(","))
+        wanted = catalog.select(arguments.controllers.split(","))
+        loops = [loop for loop in wanted if loop.is_for(arguments.kubernetes_version)]
         settings = _settings(arguments)
     except (catalog.UnknownLoop, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
     return process.run(
-        _component(loops), arguments, lambda manager: catalog.add_to(manager, loops, settings), COMPONENT
+        _component(wanted), arguments, lambda manager: catalog.add_to(manager, loops, settings), COMPONENT
     )
 
 
@@ -37,6 +40,13 @@ def _parser() -> argparse.ArgumentParser:
         "--controllers",
         default="*",
         help=f"the loops to run: names, '*' for all, '-name' for all but that one. All: {names}",
+    )
+    parser.add_argument(
+        "--kubernetes-version",
+        type=release_of,
+        default=DEFAULT,
+        metavar="VERSION",
+        help="that of the API server: what it does not serve yet needs no loop (default %(default)s)",
     )
     parser.add_argument("--root-ca-file", default="", help="the CA bundle that pods are given, as a PEM file")
     parser.add_argument(

@@ -34,6 +34,7 @@ from controllers import (
     ttl_after_finished,
     volumes,
 )
+from kubeloop.apimachinery.releases import RELEASES
 from kubeloop.runtime.manager import Manager
 
 
@@ -48,15 +49,20 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`settings` names the fields of Settings that `add_to` takes as keyword arguments."""
+    """`settings` names the fields of Settings that `add_to` takes as keyword arguments; `since`: the first minor
+    version of Kubernetes whose API has what the loop is for."""
 
     name: str
     alias: str
     add_to: Callable[..., None]
     settings: tuple[str, ...] = ()
+    since: str = RELEASES[0]
 
     def answers_to(self, name: str) -> bool:
         return name in (self.name, self.alias)
+
+    def is_for(self, release: str) -> bool:
+        return RELEASES.index(release) >= RELEASES.index(self.since)
 
 
 LOOPS: tuple[Loop, ...] = (
@@ -87,6 +93,7 @@ LOOPS: tuple[Loop, ...] = (
         "volumeattributesclass-protection-controller",
         "volumeattributesclass-protection-controller",
         volumes.add_class_protection,
+        since="1.34",
     ),
     Loop("ephemeral-volume-controller", "ephemeral-volume", volumes.add_ephemeral),
     Loop("hostpath-sim-provisioner", "hostpath-sim", volumes.add_provisioner, ("default_storage_class",)),

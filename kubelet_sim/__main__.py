@@ -8,6 +8,7 @@ import sys
 from kubelet_sim import simulator
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import quantity
+from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
 
 
@@ -45,6 +46,13 @@ def _parser() -> argparse.ArgumentParser:
         default=default.pod_cidr,
         help="addresses of pods, for nodes that are assigned no podCIDR (default %(default)s)",
     )
+    nodes.add_argument(
+        "--kubernetes-version",
+        type=release_of,
+        default=default.kubernetes_version,
+        metavar="VERSION",
+        help="what their kubelets say they are (default %(default)s)",
+    )
     pods = parser.add_argument_group("pods")
     pods.add_argument(
         "--image-pull-seconds",
@@ -73,6 +81,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         init_seconds=arguments.init_seconds,
         pod_cidr=arguments.pod_cidr,
         node_cidr=arguments.node_cidr,
+        kubernetes_version=arguments.kubernetes_version,
     )
 
 

@@ -15,9 +15,9 @@ from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, labels_of
 from kubeloop.apimachinery.quantity import canonical
+from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
 
-KUBELET_VERSION = "v1.36.0"
 KUBELET_PORT = 10250
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
@@ -89,7 +89,7 @@ def status(
             {"type": "Hostname", "address": identity.name},
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
-        "nodeInfo": _node_info(identity),
+        "nodeInfo": _node_info(identity, settings),
     }
 
 
@@ -138,7 +138,7 @@ def _resources(settings: Settings) -> Object:
     return {name: canonical(text) for name, text in amounts.items()}
 
 
-def _node_info(identity: NodeIdentity) -> Object:
+def _node_info(identity: NodeIdentity, settings: Settings) -> Object:
     """Ids that look like a machine's and are the same at every start."""
     number = f"{identity.index:012x}"
     return {
@@ -148,7 +148,7 @@ def _node_info(identity: NodeIdentity) -> Object:
         "kernelVersion": "6.12.0-kubeloop",
         "osImage": "kubeloop simulated node",
         "containerRuntimeVersion": "containerd://2.1.0",
-        "kubeletVersion": KUBELET_VERSION,
+        "kubeletVersion": git_version(settings.kubernetes_version),
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": "amd64",

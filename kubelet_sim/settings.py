@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubeloop.apimachinery.releases import DEFAULT
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -23,3 +25,4 @@ class Settings:
     init_seconds: float = 3.0
     pod_cidr: str = "10.128.0.0/9"
     node_cidr: str = "172.18.0.0/16"
+    kubernetes_version: str = DEFAULT  # what the kubelets say they are

@@ -41,6 +41,7 @@ class Application(FastAPI):
         self,
         api: KubernetesApi,
         gate: Gate,
+        release: str,
         catalog: Catalog,
         openapi: OpenApiDocuments,
         metrics: Metrics,
@@ -48,7 +49,7 @@ class Application(FastAPI):
     ) -> None:
         super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
         self._api, self._gate = api, gate
-        add_routes(self, catalog, openapi, metrics, health)
+        add_routes(self, release, catalog, openapi, metrics, health)
         self.add_exception_handler(HTTPException, _as_kubernetes_says_it)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -16,8 +16,8 @@ from apiserver.handlers.request import parse_query
 from apiserver.handlers.response import NOT_FOUND_TEXT, Response
 from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.exposition import text
+from kubeloop.apimachinery.releases import git_version
 
-GIT_VERSION = "v1.36.0"
 ANY_METHOD = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 
 _OTHER_PATHS = (
@@ -34,9 +34,9 @@ _OTHER_PATHS = (
 )
 
 
-def version() -> dict[str, Any]:
-    """/version: what clients read to know which features to expect."""
-    major, minor, _ = GIT_VERSION.removeprefix("v").split(".")
+def version(release: str) -> dict[str, Any]:
+    """/version of a minor version: what clients read to know which features to expect."""
+    major, minor = release.split(".")
     return {
         "major": major,
         "minor": minor,
@@ -44,7 +44,7 @@ def version() -> dict[str, Any]:
         "emulationMinor": minor,
         "minCompatibilityMajor": major,
         "minCompatibilityMinor": str(int(minor) - 1),
-        "gitVersion": GIT_VERSION,
+        "gitVersion": git_version(release),
         "gitCommit": "kubeloop",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -54,10 +54,10 @@ def version() -> dict[str, Any]:
     }
 
 
-def build() -> dict[str, str]:
+def build(release: str) -> dict[str, str]:
     """The labels of kubernetes_build_info."""
     names = ("major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler")
-    said = version()
+    said = version(release)
     return {_snake(name): said[name] for name in (*names, "platform")}
 
 
@@ -65,7 +65,9 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
-def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics, health: Health) -> None:
+def add_routes(
+    app: FastAPI, release: str, catalog: Catalog, openapi: OpenApiDocuments, metrics: Metrics, health: Health
+) -> None:
     """Attach every route to the application."""
     for endpoint in health.endpoints:
         _add_health(app, health, endpoint)
@@ -74,7 +76,7 @@ def add_routes(app: FastAPI, catalog: Catalog, openapi: OpenApiDocuments, metric
     @app.get("/version")
     @app.get("/version/", include_in_schema=False)
     async def get_version() -> HttpResponse:
-        return _indented(version())
+        return _indented(version(release))
 
     @app.get("/openapi/v3")
     async def openapi_v3_index(request: Request) -> HttpResponse:

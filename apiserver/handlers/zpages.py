@@ -47,10 +47,17 @@ class Page(NamedTuple):
 
 
 def add_routes(
-    app: FastAPI, clock: Clock, rng: random.Random, paths: Callable[[], Iterable[str]], flags: Mapping[str, str]
+    app: FastAPI,
+    release: str,
+    clock: Clock,
+    rng: random.Random,
+    paths: Callable[[], Iterable[str]],
+    flags: Mapping[str, str],
 ) -> None:
-    """Attach both. `paths` are all that the server lists; `flags` are names without dashes in front, and values."""
-    for page in (status_page(clock, paths), flag_page(flags)):
+    """Attach both. `release` is the minor version of Kubernetes, `paths` are all that the server lists; `flags` are
+    names without dashes in front, and values.
+    """
+    for page in (status_page(release, clock, paths), flag_page(flags)):
         _add(app, page, rng)
 
 
@@ -78,10 +85,10 @@ def _answer(page: Page, accept: str, rng: random.Random) -> Response:
     return Response(200, write(obj, form), form.content_type, list(warnings))
 
 
-def status_page(clock: Clock, paths: Callable[[], Iterable[str]]) -> Page:
+def status_page(release: str, clock: Clock, paths: Callable[[], Iterable[str]]) -> Page:
     """/statusz: since when the process runs, its versions, and where else to look."""
     started = clock.now()
-    said = version()
+    said = version(release)
     emulated = f"{said['emulationMajor']}.{said['emulationMinor']}"
 
     def fields() -> dict[str, Any]:

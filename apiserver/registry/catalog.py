@@ -115,6 +115,10 @@ class Kind:
         return self.resource.group
 
     @property
+    def gvk(self) -> tuple[str, str, str]:
+        return self.resource.group, self.resource.version, self.resource.kind
+
+    @property
     def plural(self) -> str:
         return self.resource.plural
 

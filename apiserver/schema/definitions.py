@@ -20,11 +20,11 @@ from apiserver.schema.compiler import Compiler
 from apiserver.schema.go_fields import GoField, go_fields
 from apiserver.schema.nodes import Fields, Omit, TypeNode
 from apiserver.schema.ordering import Order, Orderings
+from kubeloop.apimachinery.releases import DEFAULT, git_version, release
 
 Definition = Mapping[str, Any]
 GroupVersionKind = tuple[str, str, str]
 
-VERSIONS = ("1.33", "1.34", "1.35", "1.36", "1.37")
 REF_PREFIX = "#/$defs/"
 
 # Definitions whose JSON form is not what their OpenAPI type suggests.
@@ -59,8 +59,8 @@ class Schema:
         self._codecs: dict[GroupVersionKind, Codec] = {}
 
     @classmethod
-    def load(cls, version: str = "1.36") -> Schema:
-        """The schema of one of VERSIONS."""
+    def load(cls, version: str = DEFAULT) -> Schema:
+        """The schema of one of RELEASES."""
         definitions = _read(version)
         for definition in definitions.values():
             definition.pop("description", None)
@@ -202,11 +202,10 @@ def _read(version: str) -> dict[str, Any]:
 
 def _file(version: str) -> Path:
     """The definitions' file, found without importing the package, whose import costs more than reading the file."""
-    if version not in VERSIONS:
-        raise ValueError(f"no schema of Kubernetes {version!r}: known are {', '.join(VERSIONS)}")
+    minor = release(version)
     package = find_spec("kubernetes_validate")
     if package is None or package.origin is None:
         raise RuntimeError(
             "the package kubernetes-validate, which ships Kubernetes' OpenAPI definitions, is not installed"
         )
-    return Path(package.origin).parent / "kubernetes-json-schema" / f"v{version}.0-local" / "_definitions.json"
+    return Path(package.origin).parent / "kubernetes-json-schema" / f"{git_version(minor)}-local" / "_definitions.json"

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
+from kubeloop.apimachinery.releases import DEFAULT, RELEASES
 from kubeloop.cli.display import Display
 from kubeloop.cli.options import DEFAULT_DATA_DIR, UpOptions, UsageError
 from kubeloop.cli.supervisor import StartFailed
@@ -52,6 +53,9 @@ def up(
             help="give claims without a class simulated volumes",
         ),
     ] = False,
+    kubernetes_version: Annotated[
+        str, typer.Option(envvar="KUBELOOP_KUBERNETES_VERSION", help=f"whose kinds and fields: {', '.join(RELEASES)}")
+    ] = DEFAULT,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="return when the stack is ready")] = False,
 ) -> None:
     """Start the whole stack: API server, control loops, scheduler and nodes, each a process."""
@@ -69,6 +73,7 @@ def up(
         tuple(apiserver_arg or ()),
         detach,
         secure,
+        kubernetes_version,
         default_storage_class,
     )
     start = up_detached if detach else run_up

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.apimachinery import quantity
+from kubeloop.apimachinery.releases import DEFAULT, release
 
 DEFAULT_DATA_DIR = Path(".kubeloop")
 
@@ -29,6 +30,7 @@ class UpOptions:
     apiserver_args: tuple[str, ...] = ()
     detach: bool = False
     secure: bool = False  # TLS, and everybody is asked who he is
+    kubernetes_version: str = DEFAULT
     default_storage_class: bool = False  # claims without a class get simulated volumes
 
     @property
@@ -51,6 +53,10 @@ class UpOptions:
             raise UsageError(f"--nodes={self.nodes}: must not be negative")
         if self.node_pods < 1:
             raise UsageError(f"--node-pods={self.node_pods}: must be greater than 0")
+        try:
+            release(self.kubernetes_version)
+        except ValueError as error:
+            raise UsageError(f"--kubernetes-version={self.kubernetes_version}: {error}") from None
         _check_amount("--node-cpu", self.node_cpu, "4 or 500m")
         _check_amount("--node-memory", self.node_memory, "8Gi or 512Mi")
         for argument in self.apiserver_args:
@@ -68,6 +74,7 @@ class UpOptions:
             f"--node-memory={self.node_memory}",
             f"--node-pods={self.node_pods}",
             *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
+            f"--kubernetes-version={self.kubernetes_version}",
             *(["--secure"] if self.secure else []),
             *(["--default-storage-class"] if self.default_storage_class else []),
         ]

@@ -40,7 +40,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         return (f"--master={options.server}", f"--token-file={token_file}")
 
     alone = "--leader-elect=false"
-    controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone)
+    controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone, _version_flag(options))
     root_ca = (f"--root-ca-file={secured.ca_file}",) if secured is not None else ()
     storage = ("--default-storage-class",) if options.default_storage_class else ()
     return (
@@ -54,7 +54,12 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
 
 
 def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
-    flags = [f"--port={options.port}", f"--data-dir={options.data_dir}", *options.apiserver_args]
+    flags = [
+        f"--port={options.port}",
+        f"--data-dir={options.data_dir}",
+        _version_flag(options),
+        *options.apiserver_args,
+    ]
     if secured is not None:
         flags += secured.apiserver_flags
     elif secures(options):
@@ -67,10 +72,15 @@ def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
 def _node_flags(options: UpOptions) -> list[str]:
     return [
         f"--nodes={options.nodes}",
+        _version_flag(options),
         f"--node-cpu={options.node_cpu}",
         f"--node-memory={options.node_memory}",
         f"--node-pods={options.node_pods}",
     ]
+
+
+def _version_flag(options: UpOptions) -> str:
+    return f"--kubernetes-version={options.kubernetes_version}"
 
 
 def secures(options: UpOptions) -> bool:

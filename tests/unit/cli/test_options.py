@@ -19,6 +19,11 @@ def test_the_defaults_are_fine() -> None:
     [
         (UpOptions(port=65536), "--port=65536: a port is a number between 1 and 65535"),
         (UpOptions(nodes=-1), "--nodes=-1: must not be negative"),
+        (
+            UpOptions(kubernetes_version="1.32"),
+            "--kubernetes-version=1.32: '1.32' is none of the Kubernetes versions that can be served: "
+            "1.33, 1.34, 1.35, 1.36, 1.37",
+        ),
         (UpOptions(node_pods=0), "--node-pods=0: must be greater than 0"),
         (UpOptions(node_cpu="abc"), "--node-cpu=abc: not a quantity, such as 4 or 500m"),
         (UpOptions(node_cpu=""), "--node-cpu=: not a quantity, such as 4 or 500m"),
@@ -58,7 +63,7 @@ def test_without_a_name_the_context_goes_to_the_home_directory(monkeypatch: pyte
 
 def test_flags_say_all_that_the_options_say() -> None:
     """A command line made of them starts the same stack; detaching is no part of the stack."""
-    extras = {"detach": True, "default_storage_class": True}
+    extras = {"detach": True, "default_storage_class": True, "kubernetes_version": "1.33"}
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
     assert [
@@ -71,5 +76,6 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--node-pods=5",
         "--apiserver-arg=--a=b",
         "--apiserver-arg=--c",
+        "--kubernetes-version=1.33",
         "--default-storage-class",
     ] == options.as_flags()

@@ -3,6 +3,7 @@
 import pytest
 
 from controllers import catalog
+from kubeloop.apimachinery.releases import RELEASES
 
 ALL = [loop.name for loop in catalog.LOOPS]
 
@@ -27,6 +28,14 @@ def test_a_loop_nobody_knows_is_refused() -> None:
     """The message names the word and what there is."""
     with pytest.raises(catalog.UnknownLoop, match=r"'-nonsense' is not in the list of known controllers .*deployment"):
         catalog.select(["*", "-nonsense"])
+
+
+def test_a_loop_for_what_a_version_does_not_serve_is_left_out() -> None:
+    """VolumeAttributesClasses are served from 1.34 on, and an informer of what is not there never knows the world."""
+    missing = {release: [loop.name for loop in catalog.LOOPS if not loop.is_for(release)] for release in RELEASES}
+
+    assert ["volumeattributesclass-protection-controller"] == missing.pop("1.33")
+    assert not any(missing.values())
 
 
 def test_names_are_told_apart() -> None:

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from apiserver.schema.codec import Codec, Decoded, DecodeError
-from apiserver.schema.definitions import VERSIONS, Schema
+from apiserver.schema.definitions import Schema
+from kubeloop.apimachinery.releases import RELEASES
 
 SCHEMA = Schema.load()
 PODS = SCHEMA.codec("", "v1", "Pod")
@@ -155,7 +156,7 @@ def test_schemas_within_schemas_are_decoded_too() -> None:
     assert (expected, []) == (stored, decoded.unknown)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", RELEASES)
 def test_every_kind_of_every_version_can_be_decoded(version: str) -> None:
     """Decoders compile for all kinds, and an object decoded once is not changed by decoding it again."""
     schema = Schema.load(version)
