@@ -166,7 +166,7 @@ class _Patcher:
             raise PatchError(f"Unable to complete the copy, {why} {MAX_COPIED_BYTES}")
         if may_be_too_deep(raw) and is_too_deep(found):  # a copy of a copy of a copy
             raise PatchError(_TOO_DEEP)
-        value = deep_copy(found)
+        value = orjson.loads(raw)
         path = _pointer(operation, "path", "copy operation failed to decode path: missing value")
         missing = f"copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
         container, key = self._find(path, missing)

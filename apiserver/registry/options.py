@@ -6,7 +6,7 @@ Source of the rules: apimachinery/pkg/apis/meta/v1/validation and internalversio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -282,7 +282,11 @@ _DEFAULT_LIST = ListOptions()
 class Warnings:
     """Texts for `Warning` headers, gathered while a request is carried out; each text once, in order."""
 
-    texts: list[str] = field(default_factory=list)
+    _texts: dict[str, None] = field(default_factory=dict)
 
     def add(self, *texts: str) -> None:
-        self.texts.extend(text for text in texts if text not in self.texts)
+        self._texts.update(dict.fromkeys(texts))
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return list(self._texts)
