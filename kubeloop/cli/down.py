@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from kubeloop.cli.options import UsageError
 from kubeloop.cli.state import STOPPED, StackState, is_alive
@@ -13,6 +15,7 @@ from kubeloop.cli.supervisor import end_leftovers
 from kubeloop.clock import SystemClock
 
 STOP_SECONDS = 60.0
+CONNECT_SECONDS = 1.0
 
 
 async def down(data_dir: Path, report: Any) -> bool:
@@ -37,7 +40,8 @@ async def down(data_dir: Path, report: Any) -> bool:
 def status(data_dir: Path) -> dict[str, Any]:
     """`{"server", "ready", "supervised", "processes": [{"name", "pid", "state", "restarts"}]}` as it is now.
 
-    pid is 0 where a process does not run; `supervised`: somebody would start it again.
+    pid is 0 where a process does not run; `supervised`: somebody would start it again; `ready`: the stack has become
+    ready, and somebody listens at the server's address, which is not so for a moment after the API server ended.
     """
     state = StackState.load(data_dir)
     if state is None:
@@ -55,7 +59,16 @@ def status(data_dir: Path) -> dict[str, Any]:
         )
     return {
         "server": state.server,
-        "ready": state.ready and state.is_supervised,
+        "ready": state.ready and state.is_supervised and _listens(state.server),
         "supervised": state.is_supervised,
         "processes": processes,
     }
+
+
+def _listens(server: str) -> bool:
+    address = urlsplit(server)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 0), CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
