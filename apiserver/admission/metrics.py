@@ -30,7 +30,10 @@ class AdmissionMetrics:
 
     def step(self, kind: str, operation: str) -> Times:
         """`kind` is admit or validate."""
-        return self._steps.setdefault((kind, operation), Times())
+        found = self._steps.get((kind, operation))  # asked for on every write
+        if found is None:
+            found = self._steps[kind, operation] = Times()
+        return found
 
     def plugin(self, name: str, kind: str, operation: str) -> Times:
         return self._plugins.setdefault((name, kind, operation), Times())

@@ -14,6 +14,7 @@ from apiserver.auth.authentication import MASTERS, User
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.field_selectors import parse
 from kubeloop.apimachinery.selectors import SelectorError
+from kubeloop.apimachinery.values import value
 
 Rule = dict[str, Any]  # a PolicyRule: verbs, apiGroups, resources, resourceNames, nonResourceURLs
 
@@ -21,7 +22,7 @@ Rule = dict[str, Any]  # a PolicyRule: verbs, apiGroups, resources, resourceName
 _SANITISED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Access:
     """One question: may `user` do `verb` on a resource, or on a path where `path` is given instead."""
 

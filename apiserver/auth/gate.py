@@ -65,6 +65,15 @@ class Passage:
     on_known: Callable[[], None] = lambda: None  # called when `user` and `access` are there
     note: Note = unnoted  # told what the client sent
 
+    def known(self, user: User, access: Access) -> None:
+        self.user, self.access = user, access
+        self.on_known()
+
+    def decided(self, decision: Decision) -> None:
+        self.decision = decision
+        self.annotate("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
+        self.annotate("authorization.k8s.io/reason", decision.reason)
+
     def constrain(self, verb: str) -> None:
         self.constraint = verb
 
@@ -97,9 +106,8 @@ class Gate:
         """The user to carry the request out as. Raises Unauthorized, Forbidden, or BadRequest from impersonation.
 
         `path` has its percent-escapes; header names are lower case; `certified` is whose client certificate the
-        connection has; `passage` is told what becomes of the request.
+        connection has; `passage` is told what becomes of the request (None: nobody asks, which most do not).
         """
-        passage = Passage() if passage is None else passage
         authorization = user_agent = b""
         impersonating = False
         for name, value in headers:
@@ -110,21 +118,24 @@ class Gate:
             elif name.startswith(b"impersonate-"):
                 impersonating = True
         try:
-            user = passage.user = self._who(authorization, user_agent, certified)
+            user = self._who(authorization, user_agent, certified)
         except Unauthorized:
             self.metrics.failed += 1
-            passage.access = access_of(_NOBODY, method, path, query)
+            if passage is not None:
+                passage.access = access_of(_NOBODY, method, path, query)
             raise
         self.metrics.known(user.name)
-        access = passage.access = access_of(user, method, path, query)
-        passage.on_known()
+        access = access_of(user, method, path, query)
+        if passage is not None:
+            passage.known(user, access)
         if impersonating:
             texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+            passage = Passage() if passage is None else passage
             user = passage.impersonated = impersonate(user, texts, access, self._authorizer, passage.constrain)
             access = replace(access, user=user)
-        passage.decision = decision = self._authorizer.authorize(access)
-        passage.annotate("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
-        passage.annotate("authorization.k8s.io/reason", decision.reason)
+        decision = self._authorizer.authorize(access)
+        if passage is not None:
+            passage.decided(decision)
         if not decision.allowed:
             self.metrics.not_allowed += 1
             raise forbidden(access, decision.reason)

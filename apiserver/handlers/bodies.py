@@ -7,7 +7,6 @@ dropped (and warned about or refused, as fieldValidation says), defaults filled 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from apiserver.handlers import custom_bodies
@@ -39,6 +38,7 @@ from kubeloop.apimachinery import protobuf
 from kubeloop.apimachinery.errors import BadRequest, RequestEntityTooLarge, UnsupportedMediaType
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.values import value
 
 # Upstream's default for JSON and protobuf bodies alike (--max-request-body-bytes is what etcd can take, doubled).
 MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -49,7 +49,7 @@ _UNKNOWN_FORMAT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Body:
     """A body as it was sent."""
 

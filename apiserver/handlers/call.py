@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
@@ -18,9 +17,10 @@ from apiserver.registry.options import Query, Warnings, WriteOptions, first
 from apiserver.registry.registry import Registry
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.metadata_validation import MAX_FIELD_MANAGER_BYTES
+from kubeloop.apimachinery.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """What was asked, taken apart but not yet carried out."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote
 
 from apiserver.registry.catalog import Catalog, Kind
 from apiserver.registry.options import Query
 from kubeloop.apimachinery.errors import NotFound, UnknownPath
+from kubeloop.apimachinery.values import value
 
 # Subresources of a namespace itself, which share their path with the resources inside one.
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
@@ -17,7 +17,7 @@ _NO_QUERY: Query = {}
 _bad_escape = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Target:
     """What a path names. `tail` is what follows a proxying subresource (`services/web/proxy/TAIL`)."""
 

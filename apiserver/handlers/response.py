@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,6 +10,7 @@ import orjson
 from apiserver.handlers.negotiation import JSON
 from apiserver.handlers.warning_headers import warning_headers
 from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.values import value
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -23,7 +23,7 @@ NOT_KEPT = (b"cache-control", b"no-cache, private")
 TEXT = "text/plain; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Response:
     """A whole answer."""
 
@@ -37,11 +37,15 @@ class Response:
             (b"content-type", self.content_type.encode()),
             (b"content-length", b"%d" % len(self.body)),
             *self.headers,
-            *(() if any(name == b"cache-control" for name, _ in self.headers) else (NOT_KEPT,)),
+            *(() if self.headers and _says_how_long_to_keep(self.headers) else (NOT_KEPT,)),
             *warning_headers(warnings),
         ]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
+
+
+def _says_how_long_to_keep(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    return any(name == b"cache-control" for name, _ in headers)
 
 
 def json_response(value: Mapping[str, Any], status: int = 200) -> Response:

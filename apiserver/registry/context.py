@@ -23,6 +23,7 @@ from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.apimachinery.validation import path_segment_errors
+from kubeloop.apimachinery.values import value
 
 # The field manager of what the server itself writes by the usual ways.
 SERVER = "kube-apiserver"
@@ -45,7 +46,7 @@ class Machinery:
     authorizer: Authorizer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Context:
     """One request: who asks, about which object, with which options."""
 

@@ -15,6 +15,7 @@ from kubeloop.apimachinery import numbers
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError, forbidden, invalid, not_supported, required
 from kubeloop.apimachinery.metadata_validation import field_manager_errors
+from kubeloop.apimachinery.values import value
 
 Query = Mapping[str, list[str]]
 
@@ -278,7 +279,7 @@ class ListOptions:
 _DEFAULT_LIST = ListOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Warnings:
     """Texts for `Warning` headers, gathered while a request is carried out; each text once, in order."""
 

@@ -132,12 +132,12 @@ class ResourceStore:
         new = attributes.object or sent
         if new is not sent:
             self._match_namespace(new, context)
+            self._drop_system_fields(new)
             self.field_management.admitted(new, entries, context.warnings.add)
         return new
 
     def _stamp(self, obj: Object) -> bool:
         """The metadata only the server sets; says whether the name was generated."""
-        self._drop_system_fields(obj)
         sent = obj["metadata"]
         generated = not sent.get("name") and bool(sent.get("generateName"))
         if not sent.get("managedFields"):  # an empty list, as a webhook may leave it, is not shown
@@ -436,7 +436,9 @@ def at_once(change: Change) -> LaterChange:
 
 def _version_of(sent: str) -> int:
     """The resourceVersion a new object was sent with; 0 for none, and for what is no number."""
+    if not sent:
+        return 0
     try:
-        return parse_uint(sent or "0")
+        return parse_uint(sent)
     except NumError:
         return 0

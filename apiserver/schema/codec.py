@@ -13,7 +13,6 @@ Defaults and validation belong to the strategies in `apiserver.resources`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from apiserver.schema.compiler import Compiler
@@ -23,13 +22,14 @@ from apiserver.schema.json_syntax import TOO_DEEP
 from apiserver.schema.json_text import NumberLiteral, has_duplicate_keys, parse_pairs
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.repeated_keys import merged
+from kubeloop.apimachinery.values import value
 
 __all__ = ["Codec", "DecodeError", "Decoded"]
 
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decoded:
     """A decoded object, and what strict field validation has against it, in the real server's words and order."""
 

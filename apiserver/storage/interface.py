@@ -10,10 +10,11 @@ get and a thousand watchers are served by joining bytes, never by parsing. See `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import orjson
+
+from kubeloop.apimachinery.values import value
 
 # resourceVersion is written where Go has it, behind `"uid":"…",`, which encode_body always has in this form.
 _UID = b'"uid":"'
@@ -53,7 +54,7 @@ class Key(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Value:
     """An object on its way into storage: its encoded body, and what selectors may ask of it without parsing."""
 
@@ -62,7 +63,7 @@ class Value:
     fields: Mapping[str, str]  # selectable fields, "metadata.name" and "metadata.namespace" left out: the key has them
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stored:
     """One object at one revision. Immutable, shared by every reader."""
 
@@ -104,7 +105,7 @@ def encode_body(obj: Mapping[str, Any]) -> bytes:
     return body + b"," + orjson.dumps(rest)[1:] if rest else body + b"}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Write:
     """One compare-and-swap.
 
@@ -120,7 +121,7 @@ class Write:
     keep_history: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """One committed step of the log: created (no previous), modified, or deleted (no current)."""
 

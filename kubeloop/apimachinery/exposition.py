@@ -44,7 +44,8 @@ class Histogram:
         self.total = 0.0
 
     def observe(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
+        # Nearly everything timed is over within the first bound.
+        self.counts[0 if value <= self.bounds[0] else bisect_left(self.bounds, value)] += 1
         self.total += value
 
     def samples(self, labels: Mapping[str, str], bounds: Sequence[float] | None = None) -> Iterator[Sample]:

@@ -51,11 +51,7 @@ def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, path: str = "metadat
         errors.append(field.invalid(field.child(path, "generation"), generation, "must not be decremented"))
     for name, absent in _IMMUTABLE_FIELDS:
         errors += immutable_errors(new_meta.get(name, absent), old_meta.get(name, absent), field.child(path, name))
-    errors += labels_errors(new_meta.get("labels") or {}, field.child(path, "labels"))
-    errors += annotations_errors(new_meta.get("annotations") or {}, field.child(path, "annotations"))
-    errors += owner_references_errors(new_meta.get("ownerReferences") or [], field.child(path, "ownerReferences"))
-    errors += managed_fields_errors(new_meta.get("managedFields") or [], field.child(path, "managedFields"))
-    return errors
+    return errors + _part_errors(new_meta, path, _PARTS_CHECKED_ON_UPDATE)
 
 
 def object_meta_errors(
@@ -71,12 +67,7 @@ def object_meta_errors(
         errors.append(field.required(field.child(path, "name"), "name or generateName is required"))
     errors += _namespace_errors(meta.get("namespace") or "", field.child(path, "namespace"), namespaced)
     errors += non_negative_errors(meta.get("generation") or 0, field.child(path, "generation"))
-    errors += labels_errors(meta.get("labels") or {}, field.child(path, "labels"))
-    errors += annotations_errors(meta.get("annotations") or {}, field.child(path, "annotations"))
-    errors += owner_references_errors(meta.get("ownerReferences") or [], field.child(path, "ownerReferences"))
-    errors += finalizers_errors(meta.get("finalizers") or [], field.child(path, "finalizers"))
-    errors += managed_fields_errors(meta.get("managedFields") or [], field.child(path, "managedFields"))
-    return errors
+    return errors + _part_errors(meta, path, _PARTS)
 
 
 def label_key_errors(key: str, path: str) -> list[FieldError]:
@@ -159,6 +150,8 @@ def field_manager_errors(manager: str, path: str) -> list[FieldError]:
     errors = []
     if len(manager.encode()) > MAX_FIELD_MANAGER_BYTES:
         errors.append(field.too_long(path, MAX_FIELD_MANAGER_BYTES))
+    if manager.isprintable():
+        return errors
     position = 0
     for character in manager:
         if not character.isprintable():
@@ -228,4 +221,24 @@ def _new_finalizer_errors(new: Mapping[str, Any], old: Mapping[str, Any], path: 
 
 
 def _invalid(path: str, value: str, reasons: Sequence[str]) -> list[FieldError]:
-    return [field.invalid(path, value, reason) for reason in reasons]
+    return [field.invalid(path, value, reason) for reason in reasons] if reasons else []
+
+
+def _part_errors(meta: Mapping[str, Any], path: str, parts: Sequence[tuple[str, _Check]]) -> list[FieldError]:
+    """What is wrong with those parts that there are: most objects have two of them."""
+    return [
+        error for name, check in parts if (value := meta.get(name)) for error in check(value, field.child(path, name))
+    ]
+
+
+_Check = Callable[[Any, str], list[FieldError]]
+
+# The parts of metadata with rules of their own, in the order in which they are checked.
+_PARTS: tuple[tuple[str, _Check], ...] = (
+    ("labels", labels_errors),
+    ("annotations", annotations_errors),
+    ("ownerReferences", owner_references_errors),
+    ("finalizers", finalizers_errors),
+    ("managedFields", managed_fields_errors),
+)
+_PARTS_CHECKED_ON_UPDATE = tuple(part for part in _PARTS if part[0] != "finalizers")

@@ -3,6 +3,9 @@
 Every `*_errors` function returns reasons in the words of k8s.io/apimachinery/pkg/util/validation (v1.36), an empty list
 meaning that the value is fine; callers put each reason into `field.invalid(path, value, reason)`. Lengths count UTF-8
 bytes, as Go does. Metadata as a whole is checked in `metadata_validation`, IP addresses and CIDRs in `addresses`.
+
+Every write asks for a dozen of these, nearly always of values that are fine, so that is found out first: patterns match
+ASCII alone, of which a character is a byte.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ _is_dns_subdomain_underscore = re.compile(_DNS_SUBDOMAIN_UNDERSCORE).fullmatch
 _is_dns_wildcard = re.compile(_DNS_WILDCARD).fullmatch
 _is_dns_1035 = re.compile(_DNS_1035).fullmatch
 _is_qualified_name = re.compile(_QUALIFIED_NAME).fullmatch
+_is_prefixed_name = re.compile(rf"{_DNS_SUBDOMAIN}/{_QUALIFIED_NAME}").fullmatch
 _is_label_value = re.compile(_LABEL_VALUE).fullmatch
 _is_c_identifier = re.compile(_C_IDENTIFIER).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
@@ -90,6 +94,8 @@ def long_name_errors(name: str) -> list[str]:
 
 def dns_label_errors(name: str, is_prefix: bool = False) -> list[str]:
     name = _masked(name) if is_prefix else name
+    if len(name) <= MAX_LABEL_LENGTH and _is_dns_label(name):
+        return []
     errors = _length_errors(name, MAX_LABEL_LENGTH)
     if _is_dns_label(name):
         return errors
@@ -148,7 +154,7 @@ def wildcard_dns_subdomain_errors(value: str) -> list[str]:
 
 def qualified_name_errors(value: str) -> list[str]:
     """A label key, a condition type, a resource name …: `[prefix/]name`, the prefix a DNS subdomain."""
-    if len(value) <= MAX_LABEL_LENGTH and _is_qualified_name(value):
+    if len(value) <= MAX_LABEL_LENGTH and (_is_qualified_name(value) or _is_prefixed_name(value)):
         return []
     parts = value.split("/")
     rule = regex_rule(_NAME_RULE, _QUALIFIED_NAME, "MyName", "my.name", "123-abc")
@@ -169,6 +175,8 @@ def qualified_name_errors(value: str) -> list[str]:
 
 
 def label_value_errors(value: str) -> list[str]:
+    if len(value) <= MAX_LABEL_LENGTH and _is_label_value(value):
+        return []
     errors = _length_errors(value, MAX_LABEL_LENGTH, too_many_bytes)
     if _is_label_value(value):
         return errors
@@ -269,6 +277,8 @@ def port_name_errors(name: str) -> list[str]:
 
 
 def _subdomain_errors(name: str, too_long: Callable[[int], str]) -> list[str]:
+    if len(name) <= MAX_SUBDOMAIN_LENGTH and _is_dns_subdomain(name):
+        return []
     errors = _length_errors(name, MAX_SUBDOMAIN_LENGTH, too_long)
     if not _is_dns_subdomain(name):
         errors.append(regex_rule(_SUBDOMAIN_RULE, _DNS_SUBDOMAIN, "example.com"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from apiserver.resources.checks import NO_ITEMS
+from kubeloop.apimachinery.values import value
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Surroundings:
     """`volumes` are the well-formed ones by name; `is_pod` is False inside a template."""
 

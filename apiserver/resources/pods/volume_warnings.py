@@ -74,19 +74,22 @@ def _projected_files(projection: Json) -> list[File]:
             described = noun if kind == "downwardAPI" else f"{noun} {go_quote(source.get('name', ''))}"
             return _files(source, described)
     if "serviceAccountToken" in projection:
-        return [File(projection["serviceAccountToken"].get("path", ""), "ServiceAccountToken")]
+        return [_file(projection["serviceAccountToken"], "ServiceAccountToken")]
     return []
 
 
 def _files(source: Json, described: str) -> list[File]:
-    return [File(item.get("path", ""), described) for item in source.get("items") or NO_ITEMS]
+    return [_file(item, described) for item in source.get("items") or NO_ITEMS]
+
+
+def _file(item: Json, described: str) -> File:
+    return File(item.get("path", "").rstrip("/"), described)
 
 
 def _collisions(files: Sequence[File], earlier: list[File] | None = None) -> Iterator[str]:
     """`a with b` for each file at or under the place of an earlier one; the files are added to `earlier`."""
     earlier = [] if earlier is None else earlier
     for file in files:
-        file = file._replace(path=file.path.rstrip("/"))
         for other in earlier:
             below, above = f"{file.path}/", f"{other.path}/"
             if file.path and other.path and (below.startswith(above) or above.startswith(below)):
