@@ -6,7 +6,6 @@ than the write it leads to. Every refusal on the way is an ApiError and becomes 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -17,8 +16,8 @@ from apiserver.auth.gate import PASSAGE, Gate, Passage, unnoted
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
 from apiserver.handlers.call import Call
-from apiserver.handlers.compression import compressed
-from apiserver.handlers.deadlines import USUAL, Times, seconds_of, too_late
+from apiserver.handlers.compression import compressed, is_large
+from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
@@ -107,7 +106,8 @@ class KubernetesApi:
             measured.code, measured.size = response.status, len(response.body)
             if wants_pretty(scope):
                 response = pretty(response)
-            response = await compressed(scope, response)
+            if is_large(response):
+                response = await compressed(scope, response)
             await response.send(send, warnings.texts)
 
     async def _answer(
@@ -132,44 +132,35 @@ class KubernetesApi:
             self._note_deprecation(found, warnings, passage)
         accept = _accept(headers)
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
-        timer = asyncio.timeout(seconds)
-        try:
-            with self._limits.slot(verb, user):
-                async with timer:
-                    body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
-                    call = Call(
-                        self._registry,
-                        self._decoder,
-                        found,
-                        scope["method"],
-                        query,
-                        headers,
-                        body,
-                        form,
-                        user,
-                        warnings,
-                        unheard if passage is None else passage.annotate,
-                        unnoted if passage is None else passage.note,
-                    )
-                    if verb == "patch":
-                        call.note(body.raw)
-                    if verb == "watch":
-                        measured.long()
-                        options = ListOptions.parse(query)
-                        await watch.watch(
-                            call,
-                            options,
-                            self._registry.machinery.cache.events,
-                            receive,
-                            send,
-                            self._times.min_watch_seconds,
-                        )
-                        return None
-                    return await self._carry_out(verb, call)
-        except TimeoutError as error:
-            if not timer.expired():
-                raise
-            raise too_late() from error
+
+        async def serve() -> Response | None:
+            body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+            call = Call(
+                self._registry,
+                self._decoder,
+                found,
+                scope["method"],
+                query,
+                headers,
+                body,
+                form,
+                user,
+                warnings,
+                unheard if passage is None else passage.annotate,
+                unnoted if passage is None else passage.note,
+            )
+            if verb == "patch":
+                call.note(body.raw)
+            if verb == "watch":
+                measured.long()
+                events = self._registry.machinery.cache.events
+                options = ListOptions.parse(query)
+                await watch.watch(call, options, events, receive, send, self._times.min_watch_seconds)
+                return None
+            return await self._carry_out(verb, call)
+
+        with self._limits.slot(verb, user):
+            return await within(seconds, serve())
 
     def _note_deprecation(self, target: Target, warnings: Warnings, passage: Passage | None) -> None:
         resource = target.kind.resource

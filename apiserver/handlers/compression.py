@@ -15,9 +15,14 @@ THRESHOLD_BYTES = 128 << 10
 _LEVEL = 1  # the others compress hardly better and take far longer
 
 
+def is_large(response: Response) -> bool:
+    """Whether compressing is worth a thought; most answers are small."""
+    return len(response.body) > THRESHOLD_BYTES
+
+
 async def compressed(scope: Scope, response: Response) -> Response:
-    """The answer as this client gets it. For small answers, the rule, this costs one comparison."""
-    if len(response.body) <= THRESHOLD_BYTES or not _accepts_gzip(scope) or _is_here(scope):
+    """A large answer as this client gets it."""
+    if not is_large(response) or not _accepts_gzip(scope) or _is_here(scope):
         return response
     body = await asyncio.to_thread(partial(gzip.compress, response.body, _LEVEL, mtime=0))
     more = ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))

@@ -7,7 +7,10 @@ by themselves. Words are those of apiserver/pkg/endpoints/filters/request_deadli
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from apiserver.registry.options import Query, first
 from kubeloop.apimachinery.errors import BadRequest, Timeout
@@ -16,6 +19,8 @@ from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 _READS = frozenset({"get", "list"})
 # Subresources whose answer may take as long as it likes.
 _LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,20 @@ def seconds_of(verb: str, subresource: str, query: Query, most: float) -> float 
     return asked if 0 < asked < most else seconds
 
 
-def too_late() -> Timeout:
-    """The answer to a request whose time is over."""
+async def within(seconds: float | None, carrying_out: Awaitable[Result]) -> Result:
+    """What comes of a request, if it comes in time; else Timeout. Without a limit there is no timer either."""
+    if seconds is None:
+        return await carrying_out
+    timer = asyncio.timeout(seconds)
+    try:
+        async with timer:
+            return await carrying_out
+    except TimeoutError as error:
+        if not timer.expired():
+            raise
+        raise _too_late() from error
+
+
+def _too_late() -> Timeout:
     why = "request did not complete within requested timeout - context deadline exceeded"
     return Timeout(f"Timeout: {why}", details={})

@@ -108,7 +108,7 @@ class CacheReader:
         return self._object(stored) if stored else None
 
     def list(self, resource: str, namespace: str = "") -> Iterator[Object]:
-        return (self._object(stored) for stored in self._cache.list(resource, namespace))
+        return map(self._object, self._cache.list(resource, namespace))
 
     def _object(self, stored: Stored) -> Object:
         revision, obj = self._parsed.get(stored.key, (0, None))

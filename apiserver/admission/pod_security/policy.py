@@ -52,11 +52,21 @@ class Policies:
         return self.enforce.is_privileged and self.audit.is_privileged and self.warn.is_privileged
 
 
+_UNLABELLED = Policies()
+
+
+def is_labelled(labels: Mapping[str, str]) -> bool:
+    """Whether a namespace says anything about Pod Security: most do not, and are asked for with each of their pods."""
+    return any(label.startswith(PREFIX) for label in labels)
+
+
 def policies_of(labels: Mapping[str, str]) -> Policies:
     """The policies of a namespace. A level nobody understands is enforced as the strictest, and warns of nothing.
 
     A namespace that enforces warns of the same, where it does not say otherwise.
     """
+    if not is_labelled(labels):
+        return _UNLABELLED
     enforce = _policy(labels, "enforce", RESTRICTED)
     audit, warn = _policy(labels, "audit", PRIVILEGED), _policy(labels, "warn", PRIVILEGED)
     if PREFIX + "warn" not in labels and labels.get(f"{PREFIX}enforce") in LEVELS and not enforce.is_privileged:
@@ -67,7 +77,9 @@ def policies_of(labels: Mapping[str, str]) -> Policies:
 
 def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
     """What is wrong with the labels, for the refusal of the namespace."""
-    errors = []
+    errors: list[FieldError] = []
+    if not is_labelled(labels):
+        return errors
     for mode in MODES:
         level, version = PREFIX + mode, f"{PREFIX}{mode}-version"
         if level in labels and labels[level] not in LEVELS:
