@@ -6,7 +6,7 @@ object in order once, when it is written: what is read later is those bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from apiserver.schema.nodes import TypeNode
@@ -47,6 +47,12 @@ class Orderings:
         return order
 
 
+_Plan = Sequence[tuple[str, Order | None]]
+
+# Of one struct. Objects come in few forms: those of one client have the same fields in the same order.
+_MAX_PLANS = 200
+
+
 class _StructOrder:
     """The order of one struct's fields; made when the first such value comes by, as types may contain themselves."""
 
@@ -55,14 +61,23 @@ class _StructOrder:
         self._ranks = _Ranks()
         self._inner: dict[str, Order] = {}
         self._rank: Callable[[str], int] | None = None
+        # The keys of a value -> the same in order, each with the order of what it holds. Full: all are made anew.
+        self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def order(self, value: Any) -> Any:
         if not value or type(value) is not dict:
             return value
+        keys = tuple(value)
+        plan = self._plans.get(keys) or self._plan(keys)
+        return {key: value[key] if inner is None else inner(value[key]) for key, inner in plan}
+
+    def _plan(self, keys: tuple[str, ...]) -> _Plan:
         if self._rank is None:
             self._rank = self._compile()
-        inner = self._inner
-        return {key: inner[key](value[key]) if key in inner else value[key] for key in sorted(value, key=self._rank)}
+        if len(self._plans) >= _MAX_PLANS:
+            self._plans.clear()
+        plan = self._plans[keys] = tuple((key, self._inner.get(key)) for key in sorted(keys, key=self._rank))
+        return plan
 
     def _compile(self) -> Callable[[str], int]:
         for rank, (name, node) in enumerate(self._node.fields.items()):

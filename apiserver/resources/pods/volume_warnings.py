@@ -49,22 +49,25 @@ def volume_warnings(volumes: Sequence[Json], path: str) -> Iterator[str]:
 
 
 def _overlaps(volume: Json) -> Iterator[str]:
-    name = go_quote(volume.get("name", ""))
     for kind, name_field, noun in (("configMap", "name", "ConfigMap"), ("secret", "secretName", "Secret")):
         source = volume.get(kind)
         if source is not None and "items" in source:
             described = f"{noun} {go_quote(source.get(name_field, ''))}"
             for text in _collisions(_files(source, "")):
-                yield f"volume {name} ({described}): overlapping paths: {text}"
+                yield f"{_named(volume)} ({described}): overlapping paths: {text}"
     if items := (volume.get("downwardAPI") or NO_FIELDS).get("items"):
         for text in _collisions(_files({"items": items}, "")):
-            yield f"volume {name} (DownwardAPI): overlapping paths: {text}"
+            yield f"{_named(volume)} (DownwardAPI): overlapping paths: {text}"
     files: list[File] = []
     for projection in (volume.get("projected") or NO_FIELDS).get("sources") or NO_ITEMS:
         if not projection:
-            yield f"volume {name} (Projected) has no sources provided"
+            yield f"{_named(volume)} (Projected) has no sources provided"
         for text in _collisions(_projected_files(projection), files):
-            yield f"volume {name} (Projected): overlapping paths: {text}"
+            yield f"{_named(volume)} (Projected): overlapping paths: {text}"
+
+
+def _named(volume: Json) -> str:
+    return f"volume {go_quote(volume.get('name', ''))}"
 
 
 def _projected_files(projection: Json) -> list[File]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from apiserver.schema.definitions import Schema
 
 
@@ -37,3 +39,14 @@ def test_types_that_contain_themselves_are_ordered_as_deep_as_they_go():
     properties = ordered["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     assert ["a", "b"] == list(properties)
     assert ["description", "type"] == list(properties["b"])
+
+
+def test_more_forms_than_are_remembered_are_all_put_in_order(monkeypatch):
+    """A struct's fields come in any order, many times over; what is forgotten is worked out again."""
+    monkeypatch.setattr("apiserver.schema.ordering._MAX_PLANS", 2)
+    order = Schema.load().order("", "v1", "Secret")
+    fields = ["metadata", "immutable", "data", "type"]
+
+    ordered = [list(order({key: {} for key in keys})) for keys in [*permutations(fields), *permutations(fields)]]
+
+    assert [fields] * 48 == [[name for name in one if name in fields] for one in ordered]
