@@ -153,7 +153,7 @@ def test_environment_names_are_printable_ascii(name: str, is_fine: bool) -> None
     assert is_fine == (validation.relaxed_environment_name_errors(name) == [])
 
 
-@pytest.mark.parametrize("name", ["a" * 63, "x" * 31 + "." + "y" * 31, "a-b_c.d", "example.com/" + "n" * 51])
+@pytest.mark.parametrize("name", ["a" * 63, "x" * 31 + "." + "y" * 31, "example.com/" + "n" * 51])
 def test_a_name_of_the_greatest_length_is_fine_and_one_beyond_is_not_if_it_has_no_prefix(name):
     """What is found good at once is what the long way finds good."""
     assert [] == validation.qualified_name_errors(name)
