@@ -13,6 +13,7 @@ from apiserver.handlers.bodies import Body, Decoder
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import Warnings
 from apiserver.resources.catalog import KINDS
+from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
 from kubeloop.apimachinery.errors import BadRequest
 from tests.testkit.wrong_values import Model, Place, wrong_values
@@ -22,16 +23,23 @@ DECODER = Decoder(SCHEMA)
 _FACTS = orjson.loads((Path(apiserver.schema.__file__).parent / "data" / "go-fields.json").read_bytes())
 MODEL = Model(SCHEMA.described(), _FACTS["fields"])
 FIELDS_OF_A_POD = 1300  # and some more
+# What is sent to subresources and with deletions, as kinds of no resource of their own.
+OTHERS = (
+    ("", "v1", "DeleteOptions"),
+    ("authentication.k8s.io", "v1", "TokenRequest"),
+    ("autoscaling", "v1", "Scale"),
+    ("policy", "v1", "Eviction"),
+)
 
 
 def places_of(kind: Kind) -> Iterator[Place]:
+    return places_in(kind.gvk)
+
+
+def places_in(gvk: tuple[str, str, str]) -> Iterator[Place]:
     """All but kind and apiVersion, which are read before anything else."""
-    definition = SCHEMA.definition_name(*gvk(kind))
+    definition = SCHEMA.definition_name(*gvk)
     return (place for place in MODEL.places(definition) if not place.path.startswith("TypeMeta."))
-
-
-def gvk(kind: Kind) -> tuple[str, str, str]:
-    return kind.group, kind.resource.version, kind.resource.kind
 
 
 def answer_to(kind: Kind, document: str) -> str:
@@ -60,10 +68,25 @@ def test_a_value_of_a_wrong_type_is_refused_in_gos_words_wherever_it_stands(kind
     assert not differing
 
 
+@pytest.mark.parametrize("gvk", OTHERS, ids=lambda gvk: gvk[2])
+def test_what_subresources_are_sent_is_refused_in_the_same_words(gvk: tuple[str, str, str]) -> None:
+    """Options, scales, evictions and token requests have a Go type too."""
+    codec = SCHEMA.codec(*gvk)
+    wrong = [wrong for place in places_in(gvk) for wrong in wrong_values(place)]
+
+    complaints = {}
+    for document, _ in wrong:
+        with pytest.raises(DecodeError) as caught:
+            codec.decode(orjson.loads(document), raw=document.encode())
+        complaints[document] = str(caught.value)
+
+    assert dict(wrong) == complaints
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.resource))
 def test_null_is_as_good_as_nothing_in_every_field(kind: Kind) -> None:
     """A field that is null reads as one that was not sent."""
-    codec = SCHEMA.codec(*gvk(kind))
+    codec = SCHEMA.codec(*kind.gvk)
     fields = [place for place in places_of(kind) if place.is_field]
 
     differing = [
