@@ -96,7 +96,8 @@ def _served(kind: Kind) -> ServedKind:
         schema=kind.custom.schema if kind.custom is not None else None,
         list_kind=kind.list_kind,
         selectable=_selectable(kind),
-        returns_object_on_delete=kind.strategy.returns_object_on_delete,
+        # Namespaces are documented to answer with a Status, and do not.
+        returns_object_on_delete=kind.strategy.returns_object_on_delete and kind.storage != "namespaces",
         subresources=tuple(
             ServedSubresource(s.name, s.kind, s.verbs, s.group or resource.group, s.version or resource.version)
             for s in kind.subresources

@@ -158,7 +158,9 @@ class OpenApi:
 
 
 def _wanted(kinds: Sequence[ServedKind]) -> tuple[str, ...]:
-    """Definitions that stand in a document whatever its kinds refer to."""
+    """Definitions that stand in a document whatever its kinds refer to; reviews, which are only created, need few."""
+    if all(kind.verbs == ("create",) for kind in kinds):
+        return _ALWAYS[:1]
     return (*_ALWAYS, *_OF_CUSTOM) if any(kind.schema is not None for kind in kinds) else _ALWAYS
 
 
@@ -178,6 +180,8 @@ def _mark_of(path: str, schemas: dict[str, Any]) -> None:
     """DeleteOptions and WatchEvent belong to every group version; a document names its own and the core's."""
     group, _, version = path.partition("/")[2].rpartition("/")
     for name in (f"{_META}.DeleteOptions", f"{_META}.WatchEvent"):
+        if name not in schemas:
+            continue
         marks = schemas[name].get(_MARK, [])
         own = [mark for mark in marks if (mark["group"], mark["version"]) in (("", "v1"), (group, version))]
         schemas[name] = {**schemas[name], _MARK: own}

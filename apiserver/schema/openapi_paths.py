@@ -11,6 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from apiserver.schema.openapi_parameters import (
+    FORCE,
+    OF_COLLECTION_DELETIONS,
+    OF_DELETIONS,
+    OF_LISTS,
+    OF_SUBRESOURCES,
+    OF_WRITES,
+    PRETTY,
+    path_parameters,
+)
+
 Operation = dict[str, Any]
 
 COMPONENTS = "#/components/schemas/"
@@ -105,19 +116,24 @@ def paths_of(served: ServedKind, component_of: Mapping[tuple[str, str, str], str
         namespaced = f"/{served.group_version_path}/namespaces/{{namespace}}/{served.plural}"
         if "list" in served.verbs:
             everywhere = _target(served, served.group, served.version, served.kind, component_of, everywhere=True)
-            yield collection, {"get": _list(everywhere, "ForAllNamespaces"), "parameters": _path_parameters()}
+            yield collection, _path_item({"get": _list(everywhere, "ForAllNamespaces")})
         collection = namespaced
     names = ("namespace",) if served.is_namespaced else ()
     if item := dict(_collection_operations(target)):
-        yield collection, {**item, "parameters": _path_parameters(*names)}
+        yield collection, _path_item(item, *names)
     if item := dict(_object_operations(target, served.verbs)):
-        yield f"{collection}/{{name}}", {**item, "parameters": _path_parameters("name", *names)}
+        yield f"{collection}/{{name}}", _path_item(item, "name", *names)
     if "watch" in served.verbs and served.schema is None:
         yield from _watch_paths(served, target)
     for sub in served.subresources:
         below = _target(served, sub.group, sub.version, sub.kind, component_of, subresource=sub.name)
-        if item := dict(_object_operations(below, sub.verbs)):
-            yield f"{collection}/{{name}}/{sub.name}", {**item, "parameters": _path_parameters("name", *names)}
+        path = f"{collection}/{{name}}/{sub.name}"
+        if sub.name in _CONNECTIONS:
+            yield path, _connection(below, sub.verbs, "", "name", *names)
+            if sub.name == "proxy":
+                yield f"{path}/{{path}}", _connection(below, sub.verbs, "WithPath", "name", *names, "path")
+        elif item := dict(_object_operations(below, sub.verbs)):
+            yield path, _path_item(item, "name", *names)
 
 
 def _watch_paths(served: ServedKind, target: _Target) -> Iterator[tuple[str, Operation]]:
@@ -136,8 +152,28 @@ def _watch_paths(served: ServedKind, target: _Target) -> Iterator[tuple[str, Ope
 def _watch(target: _Target, action: str, suffix: str, *names: str) -> Operation:
     operation = _operation(target, ("watch", ""), action, f"{META}.WatchEvent", _WATCH_MEDIA_TYPES, suffix)
     description = f"watch {target.served.kind}. deprecated: use the 'watch' parameter with a list operation instead."
-    parameters = [*_LIST_PARAMETERS, *_path_parameters(*names)]
-    return {"get": {**operation, "description": description}, "parameters": parameters}
+    return _path_item({"get": {**operation, "description": description, "parameters": list(OF_LISTS)}}, *names)
+
+
+def _path_item(operations: Mapping[str, Operation], *names: str) -> Operation:
+    """The operations of one path. Parameters that all of them have stand beside them, as those in the path do."""
+    first, *others = [operation.get("parameters", []) for operation in operations.values()]
+    shared = [parameter for parameter in first if all(parameter in other for other in others)]
+    item: Operation = {}
+    for method, operation in operations.items():
+        own = [parameter for parameter in operation.get("parameters", ()) if parameter not in shared]
+        rest = {key: value for key, value in operation.items() if key != "parameters"}
+        item[method] = {**rest, "parameters": own} if own else rest
+    return {**item, "parameters": [*shared, *path_parameters(*names), PRETTY]}
+
+
+def _connection(target: _Target, verbs: Sequence[str], suffix: str, *names: str) -> Operation:
+    """A way through: its answer is whatever comes back, and it has parameters of its own."""
+    methods = [_CONNECT_METHODS[verb] for verb in verbs]
+    if target.subresource == "proxy":
+        methods += ["head", "options"]
+    parameters = [*OF_SUBRESOURCES[target.subresource], *path_parameters(*names)]
+    return {**{method: _connect(target, method, suffix) for method in methods}, "parameters": parameters}
 
 
 def _target(
@@ -171,17 +207,14 @@ def _collection_operations(target: _Target) -> Iterator[tuple[str, Operation]]:
         yield "post", _write(target, ("create", ""), "post")
     if "deletecollection" in verbs:
         operation = _operation(target, ("delete", "Collection"), "deletecollection", f"{META}.Status")
-        parameters = [*_LIST_PARAMETERS, *_DELETE_PARAMETERS]
-        yield "delete", {**operation, "parameters": parameters, "requestBody": _delete_options()}
+        yield "delete", {**operation, "parameters": list(OF_COLLECTION_DELETIONS), "requestBody": _delete_options()}
 
 
 def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[str, Operation]]:
-    if target.subresource in _CONNECTIONS:
-        for verb in verbs:
-            yield _CONNECT_METHODS[verb], _connect(target, _CONNECT_METHODS[verb])
-        return
-    if "get" in verbs:
-        yield "get", {**_operation(target, ("read", ""), "get", target.component), "parameters": [_PRETTY]}
+    if target.subresource == "log":
+        yield "get", _log(target)
+    elif "get" in verbs:
+        yield "get", _operation(target, ("read", ""), "get", target.component)
     if "update" in verbs:
         yield "put", _write(target, ("replace", ""), "put")
     if "create" in verbs and target.subresource:
@@ -191,26 +224,26 @@ def _object_operations(target: _Target, verbs: Sequence[str]) -> Iterator[tuple[
     if "delete" in verbs:
         answer = target.component if target.served.returns_object_on_delete else f"{META}.Status"
         operation = _operation(target, ("delete", ""), "delete", answer, more={"202": "Accepted"})
-        yield "delete", {**operation, "parameters": list(_DELETE_PARAMETERS), "requestBody": _delete_options()}
+        yield "delete", {**operation, "parameters": list(OF_DELETIONS), "requestBody": _delete_options()}
 
 
 def _list(target: _Target, suffix: str = "") -> Operation:
     operation = _operation(target, ("list", ""), "list", target.list_component, _WATCH_MEDIA_TYPES, suffix)
-    return {**operation, "parameters": list(_LIST_PARAMETERS)}
+    return {**operation, "parameters": list(OF_LISTS)}
 
 
 def _write(target: _Target, verb: tuple[str, str], action: str) -> Operation:
     more = {"201": "Created", "202": "Accepted"} if action == "post" else {"201": "Created"}
     operation = _operation(target, verb, action, target.component, more=more)
     body = {"content": {"*/*": {"schema": ref(target.component)}}, "required": True}
-    return {**operation, "parameters": list(_WRITE_PARAMETERS), "requestBody": body}
+    return {**operation, "parameters": list(OF_WRITES), "requestBody": body}
 
 
 def _patch(target: _Target) -> Operation:
     operation = _operation(target, ("patch", ""), "patch", target.component, more={"201": "Created"})
     types = _PATCH_MEDIA_TYPES[:3] if target.served.schema is not None else _PATCH_MEDIA_TYPES
     body = {"content": {media_type: {"schema": ref(f"{META}.Patch")} for media_type in types}, "required": True}
-    return {**operation, "parameters": [*_WRITE_PARAMETERS, _FORCE], "requestBody": body}
+    return {**operation, "parameters": [*OF_WRITES, FORCE], "requestBody": body}
 
 
 def _operation(
@@ -240,13 +273,21 @@ def _operation(
     }
 
 
-def _connect(target: _Target, method: str) -> Operation:
+def _log(target: _Target) -> Operation:
+    """Text, whatever is accepted."""
+    operation = _operation(target, ("read", ""), "get", "")
+    content = {media_type: {"schema": {"type": "string"}} for media_type in ("text/plain", *MEDIA_TYPES)}
+    answers = {**operation["responses"], "200": {"description": "OK", "content": content}}
+    return {**operation, "responses": answers, "parameters": list(OF_SUBRESOURCES["log"])}
+
+
+def _connect(target: _Target, method: str, suffix: str) -> Operation:
     """A request that is passed on: its answer is whatever comes back."""
     operation = _operation(target, ("connect", ""), "connect", "")
     title = method.capitalize()
     group, version = group_in_id(target.served.group), target.served.version.capitalize()
     where = "Namespaced" if target.has_namespace else ""
-    name = f"connect{group}{version}{title}{where}{target.served.kind}{target.subresource.capitalize()}"
+    name = f"connect{group}{version}{title}{where}{target.served.kind}{target.subresource.capitalize()}{suffix}"
     answer = {"description": "OK", "content": {"*/*": {"schema": {"type": "string"}}}}
     return {
         **operation,
@@ -277,59 +318,6 @@ def tag_of(group: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _path_parameters(*names: str) -> list[Operation]:
-    described = {
-        "name": "name of the object",
-        "namespace": "the namespace the object lives in",
-    }
-    in_path = [
-        {
-            "name": name,
-            "in": "path",
-            "description": described[name],
-            "required": True,
-            "schema": {"type": "string", "uniqueItems": True},
-        }
-        for name in names
-    ]
-    return [*in_path, _PRETTY]
-
-
-def _query(name: str, kind: str, description: str) -> Operation:
-    schema = {"type": kind, "uniqueItems": True}
-    return {"name": name, "in": "query", "description": description, "schema": schema}
-
-
-_PRETTY = _query("pretty", "string", "If 'true', the answer is indented.")
-_DRY_RUN = _query("dryRun", "string", "'All': everything is done but storing the result.")
-_WRITE_PARAMETERS = (
-    _DRY_RUN,
-    _query("fieldManager", "string", "The name of the actor that makes this change, at most 128 characters."),
-    _query(
-        "fieldValidation", "string", "What to do about unknown and duplicate fields: Ignore, Warn (default), Strict."
-    ),
-)
-_FORCE = _query("force", "boolean", "Apply only: take over fields that other managers own.")
-_LIST_PARAMETERS = (
-    _query("allowWatchBookmarks", "boolean", "Ask for watch events of type BOOKMARK."),
-    _query("continue", "string", "The token of a previous page."),
-    _query("fieldSelector", "string", "Restrict the objects by their fields."),
-    _query("labelSelector", "string", "Restrict the objects by their labels."),
-    _query("limit", "integer", "The greatest number of objects on a page."),
-    _query("resourceVersion", "string", "A constraint on how fresh the answer must be."),
-    _query("resourceVersionMatch", "string", "How resourceVersion is applied to lists."),
-    _query("sendInitialEvents", "boolean", "Begin a watch with the current objects."),
-    _query("timeoutSeconds", "integer", "The longest duration of the call."),
-    _query("watch", "boolean", "Watch for changes instead of listing."),
-)
-_DELETE_PARAMETERS = (
-    _DRY_RUN,
-    _query("gracePeriodSeconds", "integer", "Seconds before the object is removed; 0 means at once."),
-    _query("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-    _query("propagationPolicy", "string", "What becomes of dependents: Orphan, Background, Foreground."),
-)
-
-
 def as_v2(item: Operation) -> Operation:
     """A path item in the terms of OpenAPI v2: bodies are parameters, media types stand beside the operation."""
     restated: Operation = {}
@@ -344,7 +332,8 @@ def _operation_v2(operation: Operation) -> Operation:
     body = operation.get("requestBody", {}).get("content", {})
     if body:
         schema = _ref_v2(next(iter(body.values()))["schema"])
-        parameters.append({"name": "body", "in": "body", "required": True, "schema": schema})
+        required = {"required": True} if operation["requestBody"].get("required") else {}
+        parameters.append({"name": "body", "in": "body", **required, "schema": schema})
     answers: Operation = {}
     for code, answer in operation["responses"].items():
         content = answer.get("content", {})
@@ -352,13 +341,10 @@ def _operation_v2(operation: Operation) -> Operation:
         if content:
             answers[code]["schema"] = _ref_v2(next(iter(content.values()))["schema"])
         restated.setdefault("produces", list(content))
-    return {
-        **restated,
-        "consumes": list(body) or ["*/*"],
-        "schemes": ["https"],
-        "parameters": parameters,
-        "responses": answers,
-    }
+    if parameters:
+        restated["parameters"] = parameters
+    read = ["*/*"] if "x-kubernetes-action" in operation else restated["produces"]  # documents state what they are
+    return {**restated, "consumes": list(body) or read, "schemes": ["https"], "responses": answers}
 
 
 def _parameter_v2(parameter: Operation) -> Operation:

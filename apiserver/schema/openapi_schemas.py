@@ -85,7 +85,8 @@ def _property(
     published = _value(value, prefix)
     if go is None:
         return published
-    if (default := _default(value, published, go, definitions)) is not None:
+    # OpenAPI v2 documents name no defaults.
+    if prefix == COMPONENTS and (default := _default(value, published, go, definitions)) is not None:
         published = _with_default(published, default)
     if enum := enum_of(struct, go.type):
         (published["items"] if published.get("type") == "array" else published)["enum"] = list(enum)
@@ -107,7 +108,7 @@ def _default(value: Definition, published: Definition, go: GoField, definitions:
 
 def _with_default(published: Definition, default: Any) -> Definition:
     """In OpenAPI v3 a reference bears no default beside it."""
-    if "$ref" in published and COMPONENTS in published["$ref"]:
+    if "$ref" in published:
         return {"allOf": [published], "default": default}
     return {**published, "default": default}
 

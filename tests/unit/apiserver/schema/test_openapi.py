@@ -25,6 +25,9 @@ PODS = ServedKind(
     subresources=(
         ServedSubresource("status", "Pod", ("get", "patch", "update"), "", "v1"),
         ServedSubresource("eviction", "Eviction", ("create",), "policy", "v1"),
+        ServedSubresource("exec", "PodExecOptions", ("create", "get"), "", "v1"),
+        ServedSubresource("log", "Pod", ("get",), "", "v1"),
+        ServedSubresource("proxy", "PodProxyOptions", ("create", "delete", "get", "patch", "update"), "", "v1"),
     ),
 )
 NODES = ServedKind(group="", version="v1", kind="Node", plural="nodes", is_namespaced=False, verbs=READ_WRITE)
@@ -260,3 +263,39 @@ def test_version_2_as_protobuf_has_the_same_definitions() -> None:
     assert (b"2.0", names) == (document[1][0], [entry[1][0].decode() for entry in definitions])
     properties = read_message(read_message(definitions[names.index("io.k8s.api.core.v1.Pod")][2][0])[25][0])[1]
     assert {b"apiVersion", b"kind", b"metadata", b"spec", b"status"} == {read_message(p)[1][0] for p in properties}
+
+
+def test_parameters_that_all_operations_of_a_path_have_stand_beside_them() -> None:
+    """As upstream's documents have it; deletions of collections select and do not watch."""
+    paths = v3("api/v1")["paths"]
+    everywhere = paths["/api/v1/pods"]
+    collection = paths["/api/v1/namespaces/{namespace}/pods"]
+
+    def names(about: Any) -> set[str]:
+        return {parameter["name"] for parameter in about["parameters"]}
+
+    assert "parameters" not in everywhere["get"]
+    assert {"watch", "shardSelector", "pretty"} <= names(everywhere)
+    assert {"watch", "allowWatchBookmarks"} <= names(collection["get"])
+    assert not {"watch", "allowWatchBookmarks"} & names(collection["delete"])
+
+
+def test_ways_through_to_a_pod_have_parameters_of_their_own() -> None:
+    """A proxy takes every method, with and without a path; a log is text."""
+    pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+    paths = v3("api/v1")["paths"]
+
+    assert {"head", "options"} <= set(paths[f"{pod}/proxy/{{path}}"])
+    assert "connectCoreV1HeadNamespacedPodProxyWithPath" == paths[f"{pod}/proxy/{{path}}"]["head"]["operationId"]
+    assert ["command", "container", "stderr", "stdin", "stdout", "tty"] == [
+        parameter["name"] for parameter in paths[f"{pod}/exec"]["parameters"] if parameter["in"] == "query"
+    ]
+    assert "text/plain" in paths[f"{pod}/log"]["get"]["responses"]["200"]["content"]
+
+
+def test_defaults_are_named_in_version_3_only() -> None:
+    """Those of embedded structs too."""
+    of_three = v3("api/v1")["components"]["schemas"]["io.k8s.api.core.v1.ConfigMapKeySelector"]["properties"]
+    of_two = orjson.loads(DOCUMENTS.v2())["definitions"]["io.k8s.api.core.v1.ConfigMapKeySelector"]["properties"]
+
+    assert ("", None) == (of_three["name"].get("default"), of_two["name"].get("default"))
