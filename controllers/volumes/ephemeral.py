@@ -26,7 +26,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
-from kubeloop.runtime.result import DONE, Result
+from kubeloop.runtime.result import DONE, Result, Unfinished
 from kubeloop.runtime.source import Watches
 
 
@@ -79,7 +79,7 @@ class EphemeralVolumes:
             raise NotMade(f"pod {key_of(pod)}, {message}")
 
 
-class NotMade(Exception):
+class NotMade(Unfinished):
     """A claim for an ephemeral volume could not be made."""
 
 

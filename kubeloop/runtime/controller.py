@@ -20,7 +20,7 @@ from kubeloop.client.store import CacheMutated
 from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.ownership import AdoptionRefused
 from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS
-from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError
+from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError, Unfinished
 from kubeloop.runtime.source import Source
 from kubeloop.runtime.workqueue import RateLimitedQueue, ShutDown
 
@@ -141,8 +141,8 @@ class Controller:
         """Stale caches are everyday (someone else wrote, the owner is gone), refusals a line, bugs a traceback."""
         if isinstance(error, Conflict | AdoptionRefused):
             log.debug("stale, retrying", controller=self.name, key=str(key), error=str(error))
-        elif isinstance(error, ApiError):
-            log.warning("reconcile failed, retrying", controller=self.name, key=str(key), error=error.message)
+        elif isinstance(error, ApiError | Unfinished):
+            log.warning("reconcile failed, retrying", controller=self.name, key=str(key), error=str(error))
         else:
             log.error("reconcile failed, retrying", controller=self.name, key=str(key), exc_info=error)
 

@@ -30,6 +30,10 @@ class TerminalError(Exception):
     """Trying again cannot help until the object changes. Logged and counted, not retried."""
 
 
+class Unfinished(Exception):
+    """Something of everyday life was in the way, and the next try may succeed: told in a line, without a traceback."""
+
+
 class Reconciler(Protocol):
     async def reconcile(self, key: ObjectKey) -> Result:
         """Bring the world nearer to what the object `key` asks for. Never called twice at once for one key."""

@@ -12,7 +12,7 @@ from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.clock import SystemClock
 from kubeloop.runtime.controller import Controller, Surroundings
 from kubeloop.runtime.ownership import AdoptionRefused
-from kubeloop.runtime.result import Result
+from kubeloop.runtime.result import Result, Unfinished
 
 
 class Failing:
@@ -32,6 +32,7 @@ class Failing:
         (Conflict("somebody else wrote first"), "debug", False),
         (AdoptionRefused("replicasets.apps default/web is gone"), "debug", False),
         (NotFound('namespaces "x" not found'), "warning", False),
+        (Unfinished("a claim could not be made yet"), "warning", False),
         (KeyError("a bug"), "error", True),
     ],
 )
