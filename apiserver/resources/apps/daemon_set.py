@@ -14,6 +14,7 @@ from apiserver.resources.apps.workload import (
     check_labels_selected,
     check_number_or_percent,
     check_runs_for_ever,
+    go_rolling_update,
     is_understood,
     is_zero,
 )
@@ -122,8 +123,7 @@ def _check_update_strategy(strategy: Json, path: str, errors: Errors) -> None:
     if kind == "OnDelete":
         return
     if kind != "RollingUpdate":
-        go_rolling = rolling and {"MaxUnavailable": rolling.get("maxUnavailable"), "MaxSurge": rolling.get("maxSurge")}
-        value = {"Type": kind, "RollingUpdate": go_rolling}
+        value = {"Type": kind, "RollingUpdate": go_rolling_update(rolling)}
         errors.append(field.not_supported(path, value, STRATEGIES))
     elif rolling is None:
         errors.append(field.required(f"{path}.rollingUpdate"))

@@ -14,6 +14,7 @@ from apiserver.resources.apps.workload import (
     check_number_or_percent,
     check_selected_template,
     check_selector,
+    go_rolling_update,
     is_zero,
 )
 from apiserver.resources.checks import NO_FIELDS, Errors, check_not_negative, check_selector_kept
@@ -89,8 +90,7 @@ def _check_strategy(strategy: Json, path: str, errors: Errors) -> None:
     elif kind == "RollingUpdate":
         _check_rolling_update(rolling or NO_FIELDS, f"{path}.rollingUpdate", errors)
     else:
-        go_rolling = rolling and {"MaxUnavailable": rolling.get("maxUnavailable"), "MaxSurge": rolling.get("maxSurge")}
-        value = {"Type": kind, "RollingUpdate": go_rolling}
+        value = {"Type": kind, "RollingUpdate": go_rolling_update(rolling)}
         errors.append(field.not_supported(path, value, STRATEGIES))
 
 

@@ -170,7 +170,9 @@ def _check_spec(spec: Json, errors: Errors, *, is_new: bool) -> None:
 
 def _check_update_strategy(strategy: Json, path: str, errors: Errors) -> None:
     kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
-    go_rolling = rolling and {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
+    go_rolling = None
+    if rolling is not None:
+        go_rolling = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
     if kind == "RollingUpdate":
         check_not_negative((rolling or NO_FIELDS).get("partition", 0), f"{path}.rollingUpdate.partition", errors)
     elif kind == "OnDelete":

@@ -158,6 +158,13 @@ def check_number_or_percent(value: Any, path: str, errors: Errors) -> None:
         check_not_negative(value, path, errors)
 
 
+def go_rolling_update(rolling: Json | None) -> Json | None:
+    """A rolling update as Go prints it: what is unset is 0."""
+    if rolling is None:
+        return None
+    return {"MaxUnavailable": rolling.get("maxUnavailable", 0), "MaxSurge": rolling.get("maxSurge", 0)}
+
+
 def check_at_most_all(value: Any, path: str, errors: Errors) -> None:
     if isinstance(value, str) and not validation.percent_errors(value) and int(value[:-1]) > 100:
         errors.append(field.invalid(path, value, "must not be greater than 100%"))

@@ -17,7 +17,7 @@ from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.pods.tolerations import check_tolerations
 from apiserver.resources.pods.warnings import OLD_NODE_LABELS
-from apiserver.resources.resource_lists import check_requirements, round_up
+from apiserver.resources.resource_lists import check_requirements
 from apiserver.resources.resource_names import check_container_resource_name
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
@@ -30,9 +30,6 @@ class RuntimeClassStrategy(PlainKind):
     allow_create_on_update = True
     checks_finalizer_domains = False
     allow_unconditional_update = False
-
-    def default(self, obj: Object) -> None:
-        round_up((obj.get("overhead") or {}).get("podFixed") or {})
 
     def check(self, obj: Object, errors: Errors) -> None:
         if handler := obj.get("handler"):

@@ -16,10 +16,12 @@ from apiserver.resources.checks import (
     check_immutable,
     check_ip,
     check_label_value,
+    check_one_of,
     check_qualified_name,
     check_with,
 )
 from apiserver.resources.comparison import same
+from apiserver.resources.filling import fill
 from apiserver.resources.kinds import PlainKind
 from apiserver.resources.services.service_checks import PROTOCOLS, check_reachable_ip
 from kubeloop.apimachinery import addresses, field, validation
@@ -40,8 +42,7 @@ class EndpointSliceStrategy(PlainKind):
 
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or NO_ITEMS:
-            port["name"] = port.get("name") or ""
-            port["protocol"] = port.get("protocol") or "TCP"
+            fill(port, {"name": "", "protocol": "TCP"})
 
     def prepare_for_create(self, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
@@ -95,7 +96,7 @@ def _check_ports(ports: Sequence[Json], path: str, errors: Errors) -> None:
         if name in names:
             errors.append(field.duplicate(f"{at}.name", name))
         names.add(name)
-        check_choice(port.get("protocol"), PROTOCOLS, f"{at}.protocol", errors)
+        check_one_of(port.get("protocol", ""), PROTOCOLS, f"{at}.protocol", errors)
         if port.get("appProtocol") is not None:
             check_qualified_name(port["appProtocol"], f"{at}.appProtocol", errors)
 

@@ -1,0 +1,78 @@
+"""Values that were never set: how they print in a refusal, and where an empty one is not an unset one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubeloop.apimachinery.meta import Object
+from tests.testkit.kinds import KindOnTrial
+
+TEMPLATE: Object = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {"containers": [{"name": "c", "image": "n:1"}]},
+}
+WORKLOAD: Object = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "expected"),
+    [
+        (
+            "Deployment",
+            {"strategy": {"type": "Odd", "rollingUpdate": {"maxSurge": 1}}},
+            'spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}: '
+            'supported values: "Recreate", "RollingUpdate"',
+        ),
+        (
+            "DaemonSet",
+            {"updateStrategy": {"type": "Odd", "rollingUpdate": {}}},
+            'spec.updateStrategy: Unsupported value: {"Type":"Odd","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":0}}: '
+            'supported values: "RollingUpdate", "OnDelete"',
+        ),
+        (
+            "StatefulSet",
+            {"updateStrategy": {"type": "Odd", "rollingUpdate": {}}},
+            'spec.updateStrategy: Invalid value: {"Type":"Odd","RollingUpdate":{"Partition":0,"MaxUnavailable":null}}: '
+            "must be 'RollingUpdate' or 'OnDelete'",
+        ),
+    ],
+)
+def test_a_strategy_of_no_type_shows_all_its_numbers(kind: str, strategy: Object, expected: str) -> None:
+    """A rolling update prints as a struct: numbers that were not set are 0."""
+    actual = KindOnTrial("apps/v1", kind).create_errors({"spec": {**WORKLOAD, **strategy}})
+
+    assert [expected] == actual
+
+
+def test_exit_codes_that_are_not_given_are_null() -> None:
+    """A rule about exit codes that lists none is refused with null, the list it does not have."""
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In"}}
+    template = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+
+    actual = KindOnTrial("batch/v1", "Job").create_errors(
+        {"spec": {"template": template, "podFailurePolicy": {"rules": [rule]}}}
+    )
+
+    path = "spec.podFailurePolicy.rules[0].onExitCodes.values"
+    assert [f"{path}: Invalid value: null: at least one value is required"] == actual
+
+
+def test_an_empty_protocol_of_a_slice_is_a_value_of_its_own() -> None:
+    """A port of an EndpointSlice is TCP where it says nothing, and refused where it says nothing at all but so."""
+    slices = KindOnTrial("discovery.k8s.io/v1", "EndpointSlice")
+    body = {"addressType": "IPv4", "endpoints": [{"addresses": ["1.2.3.4"]}]}
+
+    defaulted = slices.created({**body, "ports": [{"port": 80}]})["ports"]
+    refused = slices.create_errors({**body, "ports": [{"port": 80, "protocol": ""}]})
+
+    assert [{"name": "", "port": 80, "protocol": "TCP"}] == defaulted
+    assert ['ports[0].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"'] == refused
+
+
+def test_the_overhead_of_a_runtime_class_is_as_fine_as_it_says() -> None:
+    """Unlike the resource lists of core kinds it is not rounded up to thousandths."""
+    actual = KindOnTrial("node.k8s.io/v1", "RuntimeClass").created(
+        {"handler": "a", "overhead": {"podFixed": {"cpu": "0.0001"}}}
+    )
+
+    assert {"podFixed": {"cpu": "100u"}} == actual["overhead"]
