@@ -223,7 +223,7 @@ def _check_exit_codes(codes: Json, names: set[Any], path: str, errors: Errors) -
         errors.append(field.invalid(f"{path}.containerName", codes["containerName"], reason))
     at = f"{path}.values"
     if not values:
-        errors.append(field.invalid(at, None, "at least one value is required"))
+        errors.append(field.invalid(at, values, "at least one value is required"))
     elif len(values) > MAX_EXIT_CODES:
         errors.append(field.too_many(at, len(values), MAX_EXIT_CODES))
     seen: set[int] = set()

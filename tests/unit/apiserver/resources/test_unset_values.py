@@ -44,19 +44,6 @@ def test_a_strategy_of_no_type_shows_all_its_numbers(kind: str, strategy: Object
     assert [expected] == actual
 
 
-def test_exit_codes_that_are_not_given_are_null() -> None:
-    """A rule about exit codes that lists none is refused with null, the list it does not have."""
-    rule = {"action": "FailJob", "onExitCodes": {"operator": "In"}}
-    template = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
-
-    actual = KindOnTrial("batch/v1", "Job").create_errors(
-        {"spec": {"template": template, "podFailurePolicy": {"rules": [rule]}}}
-    )
-
-    path = "spec.podFailurePolicy.rules[0].onExitCodes.values"
-    assert [f"{path}: Invalid value: null: at least one value is required"] == actual
-
-
 def test_an_empty_protocol_of_a_slice_is_a_value_of_its_own() -> None:
     """A port of an EndpointSlice is TCP where it says nothing, and refused where it says nothing at all but so."""
     slices = KindOnTrial("discovery.k8s.io/v1", "EndpointSlice")
