@@ -68,11 +68,11 @@ def _join(parts: list[Any], separator: str = "") -> str:
 
 
 def _lower(text: str) -> str:
-    return "".join(c.lower() if c.isascii() else c for c in text)
+    return text.lower() if text.isascii() else "".join(c.lower() if c.isascii() else c for c in text)
 
 
 def _upper(text: str) -> str:
-    return "".join(c.upper() if c.isascii() else c for c in text)
+    return text.upper() if text.isascii() else "".join(c.upper() if c.isascii() else c for c in text)
 
 
 def _quote(text: str) -> str:
