@@ -168,6 +168,7 @@ class ResourceStore:
         if sent_version:
             raise ApiError("resourceVersion should not be set on objects to be created", code=500)
         value = await self._forms.fitting(value, obj, may_forget=may_forget)
+        self.strategy.check_before_insert()
         try:
             change = await self._storage.write(Write(key, 0, value, self.strategy.keep_history))
         except KeyExists as error:

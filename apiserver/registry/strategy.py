@@ -54,6 +54,9 @@ class Strategy:
     def prepare_for_create(self, obj: Object) -> None:
         """Drop what a creator may not set (status), set generation 1 where the kind has one."""
 
+    def check_before_insert(self) -> None:
+        """Refuse to store any new object, with an ApiError: asked last, after which nothing is waited for."""
+
     def stamp_creator(self, obj: Object, user: User) -> None:
         """Note who created it, where the kind keeps that (a signing request); runs after `prepare_for_create`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import structlog
 
@@ -37,6 +38,14 @@ _SYSTEM = User("system:apiserver", groups=(MASTERS,))
 _RETRY_SECONDS = 1.0
 
 
+class _Source(NamedTuple):
+    """What a definition's kinds depend on."""
+
+    uid: str
+    generation: int | None
+    accepted_names: ReadOnlyObject
+
+
 class CustomResources:
     """Serves what the definitions define. `start` before the first request, then `run` for as long as the server."""
 
@@ -46,10 +55,13 @@ class CustomResources:
         """`converter_of` makes what asks a definition's conversion webhook."""
         self._registry, self._metadata, self._converter_of = registry, metadata, converter_of
         self._machinery = registry.machinery
-        self._served: dict[str, tuple[object, DefinedKinds]] = {}  # definition -> (what they were made from, its kinds)
+        self._served: dict[
+            str, tuple[_Source, DefinedKinds]
+        ] = {}  # definition -> (what they were made from, its kinds)
         self._terminating: set[str] = set()  # definitions whose objects are on their way out
         self._settled: dict[str, list[str]] = {}  # group -> the versions of its definitions that were looked at
-        self._emptying: dict[str, asyncio.Task[None]] = {}  # definition -> the deletion of its objects
+        # uid of a definition, for as long as it is there -> the deletion of its objects
+        self._emptying: dict[str, asyncio.Task[None]] = {}
 
     def start(self) -> None:
         """Serve what was established when the server last ran."""
@@ -96,6 +108,8 @@ class CustomResources:
                         is_done &= await self._accept(definition, group)
                 self._settled[name] = versions if is_done else []
         self._settled = {name: versions for name, versions in self._settled.items() if name in by_group}
+        uids = {definition["metadata"]["uid"] for definition in definitions}
+        self._emptying = {uid: task for uid, task in self._emptying.items() if uid in uids or not task.done()}
         return [] not in self._settled.values()
 
     def _definitions(self) -> list[ReadOnlyObject]:
@@ -119,7 +133,7 @@ class CustomResources:
 
     def _serve(self, definitions: Sequence[ReadOnlyObject]) -> None:
         """Bring the catalog in line with the definitions; watches of kinds that changed or went end."""
-        served: dict[str, tuple[object, DefinedKinds]] = {}
+        served: dict[str, tuple[_Source, DefinedKinds]] = {}
         self._terminating = {d["metadata"]["name"] for d in definitions if names.is_condition(d, names.TERMINATING)}
         for definition in definitions:
             if names.is_condition(definition, names.NAMES_ACCEPTED) or names.is_condition(
@@ -141,24 +155,26 @@ class CustomResources:
                 self._machinery.cache.broadcast.end(before[name][1].stored.storage)
 
     def _kinds_of(self, definition: ReadOnlyObject) -> DefinedKinds:
-        name = definition["metadata"]["name"]
-        return kinds_of(definition, self._metadata, lambda: name in self._terminating, self._converter_of)
+        name, uid = definition["metadata"]["name"], definition["metadata"]["uid"]
+        return kinds_of(definition, self._metadata, lambda: self._is_closed(name, uid), self._converter_of)
+
+    def _is_closed(self, name: str, uid: str) -> bool:
+        """Whether no object of a definition may be made: it is being deleted, or gone, and be there one of its name."""
+        source, _ = self._served.get(name, (None, None))
+        return source is None or source.uid != uid or name in self._terminating or uid in self._emptying
 
     # -- deletion -------------------------------------------------------------------------------------------------
 
     def _empty(self, definition: ReadOnlyObject, tasks: asyncio.TaskGroup) -> None:
-        name = definition["metadata"]["name"]
-        running = self._emptying.get(name)
+        name, uid = definition["metadata"]["name"], definition["metadata"]["uid"]
+        running = self._emptying.get(uid)
         if CLEANUP in (definition["metadata"].get("finalizers") or ()) and (running is None or running.done()):
-            self._emptying[name] = tasks.create_task(self._delete_instances(name, storage_of(definition)))
+            self._emptying[uid] = tasks.create_task(self._delete_instances(name, storage_of(definition)))
 
     async def _delete_instances(self, name: str, storage: str) -> None:
         """Go on until the definition is gone: it waits for its objects, and they for their finalizers."""
-        try:
-            while not await self._is_gone(name, storage):
-                await self._machinery.clock.sleep(_RETRY_SECONDS)
-        finally:
-            self._emptying.pop(name, None)
+        while not await self._is_gone(name, storage):
+            await self._machinery.clock.sleep(_RETRY_SECONDS)
 
     async def _is_gone(self, name: str, storage: str) -> bool:
         """Delete a definition's objects and then the definition; False where something was in the way."""
@@ -181,6 +197,7 @@ class CustomResources:
     async def _empty_storage(self, name: str, storage: str) -> None:
         """Return when the last object is gone. What could not be deleted is tried again."""
         with self._machinery.cache.watch(storage) as watcher:
+            await self._machinery.cache.fresh()  # what was on its way to storage when new objects began to be refused
             while left := self._machinery.cache.list(storage):
                 for stored in left:
                     await self._delete(name, stored.key)
@@ -239,8 +256,6 @@ def _context(name: str) -> Context:
     return Context(_SYSTEM, name=name, subresource="status", field_manager=SERVER)
 
 
-def _source(definition: ReadOnlyObject) -> object:
-    """What a definition's kinds depend on."""
+def _source(definition: ReadOnlyObject) -> _Source:
     metadata = definition["metadata"]
-    accepted = definition["status"]["acceptedNames"]
-    return metadata["uid"], metadata.get("generation"), accepted
+    return _Source(metadata["uid"], metadata.get("generation"), definition["status"]["acceptedNames"])

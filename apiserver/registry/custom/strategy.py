@@ -72,10 +72,13 @@ class CustomStrategy(Strategy):
     def hidden_verbs(self) -> frozenset[str]:
         return _WRITES if self._is_terminating() else frozenset()
 
-    def prepare_for_create(self, obj: Object) -> None:
+    def check_before_insert(self) -> None:
         if self._is_terminating():
             message = "create not allowed while custom resource definition is terminating"
             raise MethodNotAllowed(message, details={"group": self._resource.group, "kind": self._resource.plural})
+
+    def prepare_for_create(self, obj: Object) -> None:
+        self.check_before_insert()
         if self._has_status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import pytest
 
 from kubeloop.apimachinery import conditions
@@ -97,6 +99,41 @@ def test_a_definition_whose_status_was_refused_is_established_later() -> None:
 
     run_cluster(check, webhook_transports=Hooks(v=respond).transport)
     assert refusals > 3
+
+
+def test_nothing_is_stored_for_a_definition_that_is_deleted_meanwhile() -> None:
+    """An object whose admission takes longer than its definition lasts is not found by the next one of that name."""
+    found: list[Cluster] = []
+
+    async def respond(request: httpx.Request) -> httpx.Response:
+        (cluster,) = found
+        await cluster.api.delete(DEFINITIONS, NAME)
+
+        async def is_gone() -> bool:
+            try:
+                await cluster.api.get(DEFINITIONS, NAME)
+            except NotFound:
+                return True
+            return False
+
+        await cluster.eventually(is_gone)
+        await defined(cluster, a_version("v1", {"n": INT}))
+        review = json.loads(request.content)
+        response = {"uid": review["request"]["uid"], "allowed": True}
+        return httpx.Response(200, json={**review, "response": response})
+
+    rule = {"operations": ["CREATE"], "apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["*"]}
+
+    async def check(cluster: Cluster) -> Any:
+        found.append(cluster)
+        await defined(cluster, a_version("v1", {"n": INT}))
+        webhooks = {"metadata": {"name": "v"}, "webhooks": [a_webhook("v", rule, timeoutSeconds=30)]}
+        await cluster.create(webhooks, VALIDATING)
+        with pytest.raises(ApiError, match="create not allowed while custom resource definition is terminating"):
+            await cluster.create(a_widget(n=1), WIDGETS)
+        return (await cluster.api.list(WIDGETS))["items"]
+
+    assert run_cluster(check, webhook_transports=lambda context: httpx.MockTransport(respond)) == []
 
 
 def test_who_owns_what_of_a_definition() -> None:
