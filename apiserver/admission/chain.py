@@ -109,6 +109,13 @@ class Step(NamedTuple):
     times: Times
 
 
+class Steps(NamedTuple):
+    """What all plugins that mind do about one kind of write, and how long that took as a whole."""
+
+    each: Sequence[Step]
+    times: Times
+
+
 class Chain:
     """Runs the plugins in order. Which ones concern a kind of write is worked out once."""
 
@@ -116,8 +123,8 @@ class Chain:
         self._plugins, self._monotonic = tuple(plugins), monotonic
         self.metrics = AdmissionMetrics()
         # (operation, group, plural) -> steps. Bounded by the resources served, times four.
-        self._admit: dict[tuple[str, str, str], Sequence[Step]] = {}
-        self._validate: dict[tuple[str, str, str], Sequence[Step]] = {}
+        self._admit: dict[tuple[str, str, str], Steps] = {}
+        self._validate: dict[tuple[str, str, str], Steps] = {}
 
     async def mutate(self, attributes: Attributes) -> None:
         """Let every plugin change or refuse the write; the first refusal ends it.
@@ -125,41 +132,42 @@ class Chain:
         Once more where a plugin that changed the object wants the others to see that.
         """
         steps = self._steps(self._admit, attributes, "admit")
-        await self._run(steps, attributes, "admit")
+        await self._run(steps, attributes)
         if attributes.wants_reinvocation:
             attributes.reinvocation.is_second = True
-            await self._run(steps, attributes, "admit")
+            await self._run(steps, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Let every plugin refuse the finished object."""
-        await self._run(self._steps(self._validate, attributes, "validate"), attributes, "validate")
+        await self._run(self._steps(self._validate, attributes, "validate"), attributes)
 
-    async def _run(self, steps: Sequence[Step], attributes: Attributes, method: str) -> None:
+    async def _run(self, steps: Steps, attributes: Attributes) -> None:
         """One step after the other, each with its time: what lies between two looks at the clock."""
-        whole = self.metrics.step(method, attributes.operation)
-        began = last = self._monotonic()
-        for run, times in steps:
+        monotonic = self._monotonic
+        began = last = monotonic()
+        for run, times in steps.each:
             try:
                 await run(attributes)
             except BaseException:
-                now = self._monotonic()
+                now = monotonic()
                 times.refused.observe(now - last)
-                whole.refused.observe(now - began)
+                steps.times.refused.observe(now - began)
                 raise
-            now = self._monotonic()
+            now = monotonic()
             times.passed.observe(now - last)
             last = now
-        whole.passed.observe(last - began)
+        steps.times.passed.observe(last - began)
 
-    def _steps(self, known: dict[tuple[str, str, str], Sequence[Step]], on: Attributes, method: str) -> Sequence[Step]:
+    def _steps(self, known: dict[tuple[str, str, str], Steps], on: Attributes, method: str) -> Steps:
         key = (on.operation, on.resource.group, on.resource.plural)
         steps = known.get(key)
         if steps is None:
-            steps = known[key] = tuple(
+            each = tuple(
                 Step(getattr(plugin, method), self.metrics.plugin(type(plugin).__name__, method, on.operation))
                 for plugin in self._plugins
                 if plugin.handles(on.operation, on.resource) and _overrides(plugin, method)
             )
+            steps = known[key] = Steps(each, self.metrics.step(method, on.operation))
         return steps
 
 

@@ -30,10 +30,7 @@ class AdmissionMetrics:
 
     def step(self, kind: str, operation: str) -> Times:
         """`kind` is admit or validate."""
-        found = self._steps.get((kind, operation))  # asked for on every write
-        if found is None:
-            found = self._steps[kind, operation] = Times()
-        return found
+        return self._steps.setdefault((kind, operation), Times())
 
     def plugin(self, name: str, kind: str, operation: str) -> Times:
         return self._plugins.setdefault((name, kind, operation), Times())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver.admission.chain import CONNECT, Annotate, Attributes, Chain, unheard
+from apiserver.admission.chain import CONNECT, CREATE, DELETE, UPDATE, Annotate, Attributes, Chain, unheard
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
@@ -28,7 +28,9 @@ from kubeloop.apimachinery.values import value
 # The field manager of what the server itself writes by the usual ways.
 SERVER = "kube-apiserver"
 
-_META = "meta.k8s.io/v1"  # the version of options, as admission is shown them
+# Options as admission is shown them: their version, and their kinds.
+_META = "meta.k8s.io/v1"
+_OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,7 @@ class Context:
             old_object=old,
             user=self.user,
             dry_run=self.dry_run,
-            options={}
-            if operation == CONNECT
-            else {"kind": f"{operation.title()}Options", "apiVersion": _META, **self.options},
+            options={} if operation == CONNECT else {"kind": _OPTIONS[operation], "apiVersion": _META, **self.options},
             warn=self.warnings.add,
             annotate=self.annotate,
         )

@@ -15,6 +15,7 @@ from apiserver.auth.authentication import User
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.validation import dns_subdomain_errors
 
 NO_ERRORS: Sequence[FieldError] = ()
 
@@ -133,8 +134,6 @@ class Strategy:
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         """Why `name` is no good, in the words of apimachinery's validation; () where it is. Default: DNS subdomain."""
-        from kubeloop.apimachinery.validation import dns_subdomain_errors
-
         return dns_subdomain_errors(name, is_prefix)
 
     def name_rules(self, obj: Object) -> Callable[[str, bool], Sequence[str]]:
