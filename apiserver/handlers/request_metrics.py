@@ -57,7 +57,7 @@ class Measured:
 
     def __init__(self, requests: Requests, method: str, began: float) -> None:
         self._requests, self._began = requests, began
-        self.labels = Labels("GET" if method == "HEAD" else method if method in _REPORTED else "other")
+        self.labels = _UNREAD.get(method, _OTHER)
         self.code = 200
         self.size = 0
         self.is_terminated = False
@@ -77,7 +77,9 @@ class Measured:
         self._requests.ended(self, self._began, self._is_long)
 
 
-_REPORTED = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+# What is known of a request by its method alone.
+_UNREAD = {method: Labels(method) for method in ("GET", "POST", "PUT", "PATCH", "DELETE")} | {"HEAD": Labels("GET")}
+_OTHER = Labels("other")
 
 
 class Requests:
@@ -99,7 +101,7 @@ class Requests:
         found = self._series.get(labels)
         if found is None:
             if len(self._series) >= MAX_SERIES:
-                labels = Labels("other")
+                labels = _OTHER
             found = self._series.setdefault(labels, _Series())
         return found
 

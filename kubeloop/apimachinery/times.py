@@ -12,7 +12,8 @@ _is_rfc3339 = re.compile(
 
 def format_time(moment: datetime) -> str:
     """`2026-01-02T03:04:05Z`: whole seconds, cut and not rounded, as metav1.Time is written."""
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    moment = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def format_micro_time(moment: datetime) -> str:
