@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.resources.checks import Errors, check_not_negative, check_qualified_name
+from apiserver.resources.checks import Errors, check_qualified_name
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.validation import regex_rule
 
@@ -30,13 +30,13 @@ def check_conditions(conditions: Sequence[Mapping[str, Any]], path: str, errors:
 
 def _check_condition(condition: Mapping[str, Any], path: str, errors: Errors) -> None:
     kind, status, reason = (condition.get(name, "") for name in ("type", "status", "reason"))
-    if kind:
-        check_qualified_name(kind, f"{path}.type", errors)
-    else:
-        errors.append(field.required(f"{path}.type"))
+    check_qualified_name(kind, f"{path}.type", errors)
     if status not in STATUSES:
         errors.append(field.not_supported(f"{path}.status", status, STATUSES))
-    check_not_negative(condition.get("observedGeneration", 0), f"{path}.observedGeneration", errors)
+    generation = condition.get("observedGeneration", 0)
+    if generation < 0:
+        at_least_zero = "must be greater than or equal to zero"
+        errors.append(field.invalid(f"{path}.observedGeneration", generation, at_least_zero))
     if not condition.get("lastTransitionTime"):
         errors.append(field.required(f"{path}.lastTransitionTime"))
     if not reason:
@@ -51,5 +51,5 @@ def _check_condition(condition: Mapping[str, Any], path: str, errors: Errors) ->
             errors.append(field.invalid(f"{path}.reason", reason, regex_rule(rule, REASON, *examples)))
         if len(reason) > MAX_REASON:
             errors.append(field.too_long(f"{path}.reason", MAX_REASON))
-    if len(condition.get("message", "")) > MAX_MESSAGE:
+    if len(condition.get("message", "").encode()) > MAX_MESSAGE:
         errors.append(field.too_long(f"{path}.message", MAX_MESSAGE))

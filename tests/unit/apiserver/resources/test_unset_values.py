@@ -63,3 +63,22 @@ def test_the_overhead_of_a_runtime_class_is_as_fine_as_it_says() -> None:
     )
 
     assert {"podFixed": {"cpu": "100u"}} == actual["overhead"]
+
+
+def test_a_condition_has_a_type_and_looks_at_a_generation_that_is() -> None:
+    """A condition without type has no valid name, and none was made for a generation below zero."""
+    budgets = KindOnTrial("policy/v1", "PodDisruptionBudget")
+    condition = {
+        "status": "True",
+        "reason": "R",
+        "message": "",
+        "lastTransitionTime": "2026-01-02T03:04:05Z",
+        "observedGeneration": -1,
+    }
+
+    actual = budgets.change_errors(budgets.created({"spec": {}}), {"status": {"conditions": [condition]}}, "status")
+
+    path = "status.conditions[0]"
+    assert f'{path}.type: Invalid value: "": name part must be non-empty' == actual[0]
+    assert f"{path}.observedGeneration: Invalid value: -1: must be greater than or equal to zero" == actual[-1]
+    assert len(actual) == 3
