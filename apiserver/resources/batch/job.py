@@ -82,8 +82,11 @@ class JobStrategy(SpecKind):
         take_template_labels(obj)
 
     def check(self, obj: Object, errors: Errors) -> None:
+        self._check_all(obj, obj, errors)
+
+    def _check_all(self, obj: Object, old: Object, errors: Errors) -> None:
         spec, name = obj["spec"], obj["metadata"].get("name", "")
-        _check_generated_selector(obj, errors)
+        _check_generated_selector(obj, old is obj or _has_prefixed_labels(old), errors)
         _check_spec(spec, errors)
         if spec.get("completionMode") == INDEXED and spec.get("completions", 0) > 0:
             hostname = f"{name}-{spec['completions'] - 1}"
@@ -92,7 +95,7 @@ class JobStrategy(SpecKind):
                 errors.append(field.invalid("metadata.name", name, reason))
 
     def check_update(self, new: Object, old: Object, errors: Errors) -> None:
-        self.check(new, errors)
+        self._check_all(new, old, errors)
         spec, before = new["spec"], old["spec"]
         _check_spec(spec, errors)
         _check_completions(spec, before, errors)
@@ -142,11 +145,19 @@ def _generate_selector(job: Object) -> None:
     selector.setdefault("matchLabels", {}).setdefault(SELECTED_LABEL, metadata.get("uid", ""))
 
 
-def _check_generated_selector(job: Json, errors: Errors) -> None:
+def _has_prefixed_labels(job: Json) -> bool:
+    """Whether the template has both generated labels in their present form, which very old Jobs lack."""
+    labels = ((job["spec"].get("template") or NO_FIELDS).get("metadata") or NO_FIELDS).get("labels") or NO_FIELDS
+    return UID_LABELS[1] in labels and NAME_LABELS[1] in labels
+
+
+def _check_generated_selector(job: Json, prefixed: bool, errors: Errors) -> None:
     spec, uid, name = job["spec"], job["metadata"].get("uid", ""), job["metadata"].get("name", "")
     if spec.get("manualSelector") or spec.get("selector") is None:
         return
-    expected = {UID_LABELS[0]: uid, NAME_LABELS[0]: name, UID_LABELS[1]: uid, NAME_LABELS[1]: name}
+    expected = {UID_LABELS[0]: uid, NAME_LABELS[0]: name}
+    if prefixed:
+        expected |= {UID_LABELS[1]: uid, NAME_LABELS[1]: name}
     labels = ((spec.get("template") or NO_FIELDS).get("metadata") or NO_FIELDS).get("labels") or NO_FIELDS
     path = "spec.template.metadata.labels"
     for label, value in expected.items():

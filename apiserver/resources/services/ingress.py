@@ -48,9 +48,10 @@ class IngressStrategy(SpecKind):
         self._check_spec(new, errors)
 
     def check_status_update(self, new: Object, old: Object, errors: Errors) -> None:
+        had = {point.get("ip") for point in load_balancer_points(old)}
         for i, point in enumerate(load_balancer_points(new)):
             path = f"status.loadBalancer.ingress[{i}]"
-            if ip := point.get("ip"):
+            if (ip := point.get("ip")) and ip not in had:
                 check_ip(ip, f"{path}.ip", errors)
             check_ingress_hostname(point.get("hostname", ""), f"{path}.hostname", errors)
 

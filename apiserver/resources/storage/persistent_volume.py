@@ -11,10 +11,8 @@ from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill, fill_empty
 from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind, carry_over
-from apiserver.resources.pods.defaults import SOURCE_DEFAULTS
 from apiserver.resources.pods.warnings import node_selector_term_warnings
-from apiserver.resources.resource_lists import round_up
-from apiserver.resources.storage.persistent_volume_spec import check_persistent_volume_spec
+from apiserver.resources.storage.persistent_volume_spec import check_persistent_volume_spec, default_volume
 from apiserver.resources.volumes.persistent_sources import SOURCE_NAMES
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
@@ -73,10 +71,7 @@ class PersistentVolumeStrategy(PlainKind):
         spec = obj.setdefault("spec", {})
         fill_empty(spec, {"persistentVolumeReclaimPolicy": "Retain"})
         fill(spec, {"volumeMode": "Filesystem"})
-        round_up(spec.get("capacity") or {})
-        for name in SOURCE_NAMES:
-            if name in spec and name in SOURCE_DEFAULTS:
-                fill(spec[name], SOURCE_DEFAULTS[name])
+        default_volume(spec)
 
     def prepare_for_create(self, obj: Object) -> None:
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"].get("creationTimestamp")}

@@ -7,16 +7,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_dns_subdomain, check_one_of, go_map
+from apiserver.resources.filling import fill
+from apiserver.resources.pods.defaults import SOURCE_DEFAULTS
 from apiserver.resources.pods.node_selectors import check_node_selector
-from apiserver.resources.resource_lists import check_positive_amount
+from apiserver.resources.resource_lists import check_positive_amount, round_up
 from apiserver.resources.volumes.claim_spec import VOLUME_MODES, check_access_modes
-from apiserver.resources.volumes.persistent_sources import check_persistent_volume_source
+from apiserver.resources.volumes.persistent_sources import SOURCE_NAMES, check_persistent_volume_source
 from kubeloop.apimachinery import field, quantity
+from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]
 
 RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
 NOT_INLINE = "may not be specified in the context of inline volumes"
+
+
+def default_volume(spec: Object) -> None:
+    """What a volume gets wherever it is described: amounts rounded up, and the defaults of its source."""
+    round_up(spec.get("capacity") or {})
+    for name in SOURCE_NAMES:
+        if name in spec and name in SOURCE_DEFAULTS:
+            fill(spec[name], SOURCE_DEFAULTS[name])
 
 
 def check_persistent_volume_spec(spec: Json, name: str, path: str, errors: Errors) -> None:
@@ -56,8 +67,6 @@ def check_inline_volume_spec(spec: Json, path: str, errors: Errors) -> None:
     if spec.get("volumeMode", "Filesystem") != "Filesystem":
         reason = "may not specify volumeMode other than Filesystem in the context of inline volumes"
         errors.append(field.forbidden(f"{path}.volumeMode", reason))
-    if "volumeAttributesClassName" in spec:
-        _check_attributes_class(spec, path, errors)
 
 
 def _check_modes(spec: Json, path: str, errors: Errors) -> None:

@@ -9,7 +9,7 @@ from apiserver.resources.checks import NO_FIELDS, Errors, check_dns_subdomain
 from apiserver.resources.comparison import same
 from apiserver.resources.internal_types import as_internal
 from apiserver.resources.kinds import PlainKind, carry_over
-from apiserver.resources.storage.persistent_volume_spec import check_inline_volume_spec
+from apiserver.resources.storage.persistent_volume_spec import check_inline_volume_spec, default_volume
 from apiserver.resources.volumes.sources import check_driver_name
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
@@ -25,6 +25,11 @@ class VolumeAttachmentStrategy(PlainKind):
     rechecks_change, rechecks_object = False, True
     allow_unconditional_update = False
     returns_object_on_delete = True
+
+    def default(self, obj: Object) -> None:
+        source = (obj.get("spec") or {}).get("source") or {}
+        if (inline := source.get("inlineVolumeSpec")) is not None:
+            default_volume(inline)
 
     def prepare_for_create(self, obj: Object) -> None:
         obj["status"] = {"attached": False}

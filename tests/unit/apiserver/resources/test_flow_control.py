@@ -152,3 +152,10 @@ def test_a_runtime_class_keeps_its_handler() -> None:
     old = RUNTIMES.created({"handler": "h"})
 
     assert ['handler: Invalid value: "i": field is immutable'] == RUNTIMES.change_errors(old, {"handler": "i"})
+
+
+def test_the_overhead_of_a_runtime_is_not_rounded() -> None:
+    """Amounts of a RuntimeClass stay as they are, unlike those of a pod."""
+    actual = RUNTIMES.created({"handler": "h", "overhead": {"podFixed": {"cpu": "100u"}}})
+
+    assert actual["overhead"] == {"podFixed": {"cpu": "100u"}}

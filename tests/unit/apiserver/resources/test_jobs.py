@@ -181,3 +181,16 @@ def test_the_pods_of_a_status_add_up(status: Object, refusals: list[str]) -> Non
     old = JOBS.created(job())
 
     assert refusals == JOBS.change_errors(old, {"status": status}, "status")
+
+
+def test_an_old_job_may_lack_the_prefixed_labels() -> None:
+    """A Job from before the labels had a prefix keeps going without them."""
+    old = JOBS.created(job())
+    labels = old["spec"]["template"]["metadata"]["labels"]
+    without = {name: value for name, value in labels.items() if "/" not in name}
+    old["spec"]["template"]["metadata"]["labels"] = without
+    old["spec"]["selector"] = {"matchLabels": {"controller-uid": without["controller-uid"]}}
+
+    actual = JOBS.change_errors(old, {"spec": {**old["spec"], "parallelism": 3}})
+
+    assert [] == actual

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
 from tests.testkit.kinds import KindOnTrial
 
@@ -134,3 +135,22 @@ def test_the_address_type_of_a_slice_stays() -> None:
     actual = SLICES.change_errors(old, {"addressType": "IPv6"})
 
     assert ['addressType: Invalid value: "IPv6": field is immutable'] == actual
+
+
+def test_an_empty_protocol_of_a_slice_is_none_of_them() -> None:
+    """Only an absent protocol is TCP."""
+    actual = SLICES.create_errors({"addressType": "IPv4", "ports": [{"port": 80}, {"name": "b", "protocol": ""}]})
+
+    assert ['ports[1].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"'] == actual
+
+
+def test_an_address_in_the_status_of_an_ingress_may_stay() -> None:
+    """Only an address that was not there is looked at."""
+    old = {**INGRESSES.created({"spec": {"defaultBackend": {"resource": {"kind": "K", "name": "n"}}}})}
+    old["status"] = {"loadBalancer": {"ingress": [{"ip": "01.2.3.4"}]}}
+    new = {**old, "status": {"loadBalancer": {"ingress": [{"ip": "01.2.3.4"}, {"ip": "x"}]}}}
+    errors: list[FieldError] = []
+
+    INGRESSES.strategy.check_status_update(new, old, errors)
+
+    assert ["status.loadBalancer.ingress[1].ip"] == [error.field for error in errors]

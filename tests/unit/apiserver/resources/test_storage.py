@@ -345,3 +345,18 @@ def test_a_local_volume_asks_for_its_node_before_other_sources_are_refused() -> 
         f"spec.csi: {surplus}",
     ] == VOLUMES.create_errors({"spec": first})
     assert [capacity, f"spec.local: {surplus}"] == VOLUMES.create_errors({"spec": second})
+
+
+def test_an_inline_volume_gets_the_defaults_of_its_source_and_is_quoted_in_full() -> None:
+    """All but the fields of the volume itself; the spec is quoted as Go's struct."""
+    spec = {"attacher": "d", "nodeName": "n", "source": {"inlineVolumeSpec": {"csi": {}}}}
+    inline = {"accessModes": ["ReadWriteOnce"], "rbd": {"monitors": ["m"], "image": "i"}}
+    old = ATTACHMENTS.created({"spec": spec})
+
+    errors = ATTACHMENTS.change_errors(old, {"spec": {**spec, "source": {"inlineVolumeSpec": inline}}})
+
+    assert '"RBDPool":"rbd","RadosUser":"admin","Keyring":"/etc/ceph/keyring"' in errors[-1]
+    assert errors[-1].startswith(
+        'spec: Invalid value: {"Attacher":"d","Source":{"PersistentVolumeName":null,'
+        '"InlineVolumeSpec":{"Capacity":null,"GCEPersistentDisk":null,'
+    )

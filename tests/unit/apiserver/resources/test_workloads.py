@@ -238,3 +238,20 @@ def test_a_daemon_set_is_warned_of_its_template_where_that_changed() -> None:
 
     assert len(warned) == 1
     assert not silent
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "printed"),
+    [
+        (DEPLOYMENTS, "strategy", '{"Type":"A","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":0}}'),
+        (DAEMON_SETS, "updateStrategy", '{"Type":"A","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":0}}'),
+        (STATEFUL_SETS, "updateStrategy", '{"Type":"A","RollingUpdate":{"Partition":0,"MaxUnavailable":null}}'),
+    ],
+)
+def test_an_unknown_strategy_is_quoted_with_an_empty_rolling_update(
+    kind: KindOnTrial, field: str, printed: str
+) -> None:
+    """What the rolling update leaves out is quoted as zero."""
+    actual = kind.create_errors(workload(**{field: {"type": "A", "rollingUpdate": {}}}))
+
+    assert any(printed in error for error in actual)
