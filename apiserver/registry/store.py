@@ -23,21 +23,27 @@ from apiserver.registry.field_management import FieldManagement, differs_in_time
 from apiserver.registry.field_versions import KindVersions
 from apiserver.registry.owner_references import drop_repeated_owners
 from apiserver.registry.preconditions import require_same
+from apiserver.registry.sent_metadata import (
+    DELETION,
+    check_version,
+    drop_system_fields,
+    keep_system_fields,
+    match_name,
+    match_namespace,
+    version_of,
+)
 from apiserver.registry.stored_forms import StoredForms
 from apiserver.registry.strategy import UpdateRules
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Write
-from kubeloop.apimachinery.errors import STALE, AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
-from kubeloop.apimachinery.field import FieldError, invalid
+from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import NameErrors, create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
-from kubeloop.apimachinery.numbers import NumError, parse_uint
 from kubeloop.apimachinery.times import format_time
 
 # How often a generated name is drawn anew (RetryGenerateName).
 GENERATE_NAME_ATTEMPTS = 8
-
-_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")  # a POST may not say them
 
 Change = Callable[[Object], Object]  # the old object (kept as it is) -> the new one
 # The same, where conversion webhooks may have to be asked; None where there is no object yet.
@@ -78,9 +84,9 @@ class ResourceStore:
         `is_tracked` says that whoever sent it owns its fields; an apply brings its entries along. `keeps_deletion`
         leaves it the marks of a deletion, as PUT and apply do.
         """
-        self._match_namespace(obj, context)
+        match_namespace(obj, self._resource, context.namespace)
         sent_version = obj["metadata"].pop("resourceVersion", "")
-        self._drop_system_fields(obj, () if keeps_deletion else _DELETION)
+        drop_system_fields(obj, () if keeps_deletion else DELETION)
         if is_tracked:
             drop_repeated_owners(obj, context.warnings)
             await self.field_management.created(obj, context.field_manager)
@@ -98,7 +104,7 @@ class ResourceStore:
                 self.strategy.complete(obj)
                 context.warnings.add(*self.strategy.warnings(obj))
                 await self._machinery.admission.validate(attributes)
-                return await self._insert(obj, context, _version_of(sent_version), may_forget=is_tracked)
+                return await self._insert(obj, context, version_of(sent_version), may_forget=is_tracked)
             except AlreadyExists as error:
                 if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
                     if has_prefix:
@@ -109,20 +115,6 @@ class ResourceStore:
                 release()
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _match_namespace(self, obj: Object, context: Context) -> None:
-        metadata = obj.setdefault("metadata", {})
-        if not self._resource.namespaced:
-            metadata.pop("namespace", None)
-            return
-        if metadata.get("namespace", context.namespace) != context.namespace:
-            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
-        metadata["namespace"] = context.namespace
-
-    def _drop_system_fields(self, obj: Object, more: Sequence[str] = ()) -> None:
-        """What a creator may not set, and admission does not see either."""
-        for field in ("uid", "creationTimestamp", "selfLink", *more):
-            obj["metadata"].pop(field, None)
-
     async def _mutated(self, attributes: Attributes, context: Context) -> Object:
         """The object as admission leaves it. One that came back from a webhook or policy is checked again."""
         sent = attributes.object
@@ -131,8 +123,8 @@ class ResourceStore:
         await self._machinery.admission.mutate(attributes)
         new = attributes.object or sent
         if new is not sent:
-            self._match_namespace(new, context)
-            self._drop_system_fields(new)
+            match_namespace(new, self._resource, context.namespace)
+            drop_system_fields(new)
             self.field_management.admitted(new, entries, context.warnings.add)
         return new
 
@@ -208,8 +200,8 @@ class ResourceStore:
 
     async def update(self, obj: Object, context: Context) -> tuple[Stored, bool]:
         """Replace an object (PUT); says whether that created it, as a few kinds allow."""
-        self._match_namespace(obj, context)
-        self._match_name(obj, context)
+        match_namespace(obj, self._resource, context.namespace)
+        match_name(obj, context.name)
         drop_repeated_owners(obj, context.warnings)
         await self._cache.fresh()
         exists = self._cache.get(context.key(self.kind.storage)) is not None
@@ -264,21 +256,13 @@ class ResourceStore:
             obj = await change(None)
             if uid := obj["metadata"].get("uid"):
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                raise self._conflict(context.name, why)
+                raise Conflict.of(self._resource.plural, self._resource.group, context.name, why)
             obj["metadata"].pop("resourceVersion", None)
             self._require_create(context)
             try:
                 return await self.create(obj, context, is_tracked=False, keeps_deletion=True), True
             except AlreadyExists:
                 continue  # another was faster: applied to that one's
-
-    def _match_name(self, obj: Object, context: Context) -> None:
-        name = obj["metadata"].get("name", "")
-        if not name:
-            where = f"the name of the object ({context.name} based on URL)"
-            raise BadRequest(f"{where} was undeterminable: name must be provided")
-        if name != context.name:
-            raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({context.name})")
 
     async def _change(
         self,
@@ -299,7 +283,7 @@ class ResourceStore:
             new = await change(old)
             if new["metadata"] is old["metadata"]:  # who owns what is noted in it, for the new object alone
                 new = {**new, "metadata": dict(new["metadata"])}
-            self._check_version(new, old, may_be_unconditional)
+            check_version(new, old, self._resource, may_be_unconditional=may_be_unconditional)
             if is_tracked:
                 await self.field_management.updated(new, old, context.field_manager, context.subresource)
             if view is None:
@@ -310,7 +294,7 @@ class ResourceStore:
                 seen = await self._mutated(attributes, context)
                 new = seen if view is None else view.changed(new, seen)
             drop_repeated_owners(new, context.warnings, is_late=True)
-            self._keep_system_fields(new, old)
+            keep_system_fields(new, old)
             rules.prepare(new, old)
             self.strategy.stamp_update(new, old, self._machinery.clock.now())
             release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
@@ -324,39 +308,6 @@ class ResourceStore:
                 continue
             finally:
                 release()
-
-    def _check_version(self, new: Object, old: Object, may_be_unconditional: bool) -> None:
-        """Refuse a stale resourceVersion. What a patch says nothing about is the version it is applied to."""
-        metadata, old_metadata = new["metadata"], old["metadata"]
-        name = old_metadata["name"]
-        try:
-            version = parse_uint(metadata.get("resourceVersion") or "0")
-        except NumError as why:
-            raise ApiError(str(why), code=500) from why
-        if not version:
-            if not may_be_unconditional:
-                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-                raise Invalid.of(self._resource.plural, self._resource.group, name, [error])
-        elif version != int(old_metadata["resourceVersion"]):
-            raise self._conflict(name)
-        metadata["resourceVersion"] = old_metadata["resourceVersion"]
-
-    def _conflict(self, name: str, why: str = STALE) -> Conflict:
-        return Conflict.of(self._resource.plural, self._resource.group, name, why)
-
-    def _keep_system_fields(self, new: Object, old: Object) -> None:
-        """What no writer may change or need repeat: it is taken from the stored object."""
-        metadata, old_metadata = new["metadata"], old["metadata"]
-        metadata.pop("selfLink", None)
-        metadata["generation"] = old_metadata.get("generation", 0)
-        if not metadata["generation"]:
-            del metadata["generation"]
-        metadata["creationTimestamp"] = old_metadata["creationTimestamp"]
-        metadata["uid"] = metadata.get("uid") or old_metadata["uid"]
-        if "deletionTimestamp" in old_metadata:
-            metadata["deletionTimestamp"] = old_metadata["deletionTimestamp"]
-        if "deletionGracePeriodSeconds" in old_metadata:
-            metadata.setdefault("deletionGracePeriodSeconds", old_metadata["deletionGracePeriodSeconds"])
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
@@ -433,13 +384,3 @@ def at_once(change: Change) -> LaterChange:
         return change(old)
 
     return changed
-
-
-def _version_of(sent: str) -> int:
-    """The resourceVersion a new object was sent with; 0 for none, and for what is no number."""
-    if not sent:
-        return 0
-    try:
-        return parse_uint(sent)
-    except NumError:
-        return 0
