@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.auth.modes import RBAC
-from apiserver.handlers.audit import FORMATS
+from apiserver.handlers.audit_log import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text

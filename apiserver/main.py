@@ -25,8 +25,8 @@ from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import FILE, Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
 from apiserver.connections import ClientConnection, check_files
-from apiserver.handlers.audit import AuditSettings
 from apiserver.handlers.audit_file import Rotation
+from apiserver.handlers.audit_log import AuditSettings
 from apiserver.handlers.audit_policy import Policy, PolicyError
 from apiserver.handlers.deadlines import Times
 from apiserver.handlers.limits import InFlightLimits

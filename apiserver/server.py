@@ -31,7 +31,8 @@ from apiserver.bootstrap import bootstrap, create_namespace
 from apiserver.handlers import issuer_discovery, zpages
 from apiserver.handlers.api import KubernetesApi
 from apiserver.handlers.application import Application
-from apiserver.handlers.audit import Audited, AuditLog, AuditSettings
+from apiserver.handlers.audit import Audited
+from apiserver.handlers.audit_log import AuditLog, AuditSettings
 from apiserver.handlers.bodies import Decoder
 from apiserver.handlers.deadlines import USUAL, Times
 from apiserver.handlers.health import Check, Health

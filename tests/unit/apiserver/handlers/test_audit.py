@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver.auth.authentication import TokenFile
-from apiserver.handlers.audit import AuditLog, AuditSettings
+from apiserver.handlers.audit_log import AuditLog, AuditSettings
 from apiserver.handlers.audit_policy import DEFAULT, Policy
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from apiserver.handlers.audit import AuditSettings
+from apiserver.handlers.audit_log import AuditSettings
 from apiserver.handlers.audit_policy import Policy, Verdict
 from tests.testkit.exchange import APPLY, JSON_PATCH, Answer, Ask, exchange
 from tests.testkit.webhooks import EVERYTHING, Hooks, a_webhook, add, allow, deny, mutating, patch, validating
