@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from tests.testkit.exchange import Ask
+from tests.testkit.exchange import Answer, Ask, exchange
 
 Review = dict[str, Any]
 Respond = Callable[[Review], Any]  # the request of a review -> its response; an httpx error to raise; a whole Response
@@ -92,3 +92,27 @@ def _configuration(step: str, name: str, *webhooks: Review) -> Ask:
     kind = f"{step}WebhookConfiguration"
     body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}
     return Ask("POST", f"{GROUP}/{kind.lower()}s", {**body, "webhooks": list(webhooks)})
+
+
+DENIED = 'admission webhook "v.example.com" denied the request'
+MAPS = "/api/v1/namespaces/default/configmaps"
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
+CREATE = Ask("POST", MAPS, MAP)
+POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+DEPLOYMENT = {
+    "metadata": {"name": "d"},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]},
+    },
+}
+DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/namespaces/default/pods"
+RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+
+
+def last(hooks: Hooks, *asks: Ask) -> Answer:
+    answers = exchange(*asks, webhook_transports=hooks.transport)
+    for answer in answers[:-1]:
+        assert answer.status < 300, answer.body
+    return answers[-1]
