@@ -127,8 +127,6 @@ _REVIEWS: Mapping[str, Callable[[Object, User, Reviewers, str], Object]] = {
     "TokenReview": _token_review,
 }
 
-REVIEW_KINDS = frozenset(_REVIEWS)
-
 
 def user_info(user: User) -> Object:
     """A user as authentication.k8s.io writes one."""

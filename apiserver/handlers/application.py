@@ -6,7 +6,7 @@ Both go through the gate first: KubernetesApi by itself, so that its metrics cou
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from functools import lru_cache
 from typing import Any
 
@@ -26,9 +26,6 @@ from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, TEXT, Receive,
 from apiserver.handlers.system import add_routes, http_response
 from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
-
-Lifespan = Callable[[FastAPI], object]
-
 
 # What Go says to a path it cannot read, before anybody looks at the request.
 _NO_URL = Response(400, b"400 Bad Request", TEXT, [(b"connection", b"close")])

@@ -48,10 +48,6 @@ def _says_how_long_to_keep(headers: Sequence[tuple[bytes, bytes]]) -> bool:
     return any(name == b"cache-control" for name, _ in headers)
 
 
-def json_response(value: Mapping[str, Any], status: int = 200) -> Response:
-    return Response(status, orjson.dumps(value))
-
-
 def error_response(error: ApiError) -> Response:
     """A refusal as its Status; a client told to come back later learns when."""
     status = error.to_status()

@@ -10,7 +10,7 @@ is here: an update is checked as a creation is, plus what may not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeloop.apimachinery import addresses, field, metadata_validation, selectors, validation
@@ -143,13 +143,6 @@ def check_immutable(new: Any, old: Any, path: str, errors: Errors) -> None:
 def check_selector_kept(new: Mapping[str, Any] | None, old: Mapping[str, Any] | None, errors: Errors) -> None:
     if new != old:
         errors.append(field.invalid("spec.selector", go_selector(new), validation.IMMUTABLE))
-
-
-def check_unset(value: Mapping[str, Any], names: Collection[str], reason: str, path: str, errors: Errors) -> None:
-    """Each of `names` that has a value is Forbidden for `reason`."""
-    for name in names:
-        if value.get(name):
-            errors.append(field.forbidden(f"{path}.{name}", reason))
 
 
 def check_exactly_one(

@@ -50,8 +50,3 @@ def with_sorted_keys(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: with_sorted_keys(part) for name, part in sorted(value.items())}
     return [with_sorted_keys(part) for part in value] if isinstance(value, list) else value
-
-
-def has_value(schema: Schema, name: str) -> bool:
-    """Whether a field is set to more than its zero."""
-    return bool(schema.get(name)) or (name == "default" and schema.get(name) is not None)
