@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from apiserver.admission.chain import UPDATE, Attributes, Plugin
+from apiserver.admission.surroundings import node_named, node_of_changed_pod
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import ReadOnlyObject
@@ -28,15 +29,11 @@ class NodeDeclaredFeatureValidator(Plugin):
         pod, old = attributes.object, attributes.old_object
         if attributes.subresource not in ("", "resize") or pod is None or old is None:
             return
-        name = (pod.get("spec") or {}).get("nodeName")
-        if not name or pod["metadata"].get("generation") == old["metadata"].get("generation"):
-            return
-        required = list(_required(pod, old))
+        name = node_of_changed_pod(pod, old)
+        required = list(_required(pod, old)) if name else []
         if not required:
             return
-        node = self._reader.get("nodes", "", name)
-        if node is None:
-            raise attributes.forbidden(f"node {go_quote(name)} not found")
+        node = node_named(name, attributes, self._reader)
         declared = (node.get("status") or {}).get("declaredFeatures") or ()
         if missing := [feature for feature in required if feature not in declared]:
             features = ", ".join(missing)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from apiserver.admission.chain import CREATE, Attributes, Plugin
-from apiserver.admission.plugins.namespace_lifecycle import NAMESPACES
+from apiserver.admission.surroundings import namespace_annotation
 from apiserver.storage.reader import Reader
-from kubeloop.apimachinery.errors import ApiError, NotFound
-from kubeloop.apimachinery.meta import annotations_of
+from kubeloop.apimachinery.errors import ApiError
 
 _ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 _CONFLICT = "pod node label selector conflicts with its namespace node label selector"
@@ -41,10 +40,7 @@ class PodNodeSelector(Plugin):
             raise attributes.forbidden(_CONFLICT)
 
     def _selector_of(self, name: str) -> dict[str, str]:
-        namespace = self._reader.get(NAMESPACES, "", name)
-        if namespace is None:
-            raise NotFound.of("namespace", "", name)
-        return _labels(annotations_of(namespace).get(_ANNOTATION, ""))
+        return _labels(namespace_annotation(name, _ANNOTATION, self._reader))
 
 
 def _labels(text: str) -> dict[str, str]:

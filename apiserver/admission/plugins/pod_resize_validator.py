@@ -6,6 +6,7 @@ Words are those of plugin/pkg/admission/podresize (v1.36).
 from __future__ import annotations
 
 from apiserver.admission.chain import UPDATE, Attributes, Plugin
+from apiserver.admission.surroundings import node_named, node_of_changed_pod
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.field import go_quote
@@ -28,12 +29,10 @@ class PodResizeValidator(Plugin):
         pod, old = attributes.object, attributes.old_object
         if attributes.subresource != "resize" or pod is None or old is None:
             return
-        name = (pod.get("spec") or {}).get("nodeName")
-        if not name or pod["metadata"].get("generation") == old["metadata"].get("generation"):
+        name = node_of_changed_pod(pod, old)
+        if not name:
             return
-        node = self._reader.get("nodes", "", name)
-        if node is None:
-            raise attributes.forbidden(f"node {go_quote(name)} not found")
+        node = node_named(name, attributes, self._reader)
         system = labels_of(node).get(_OS, "linux")
         if system != "linux":
             why = f"pod resize is only supported on linux nodes, node {go_quote(name)} is {go_quote(system)}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from apiserver.admission.chain import CREATE, UPDATE, Attributes, Plugin
-from apiserver.admission.plugins.namespace_lifecycle import NAMESPACES
+from apiserver.admission.surroundings import namespace_annotation
 from apiserver.storage.reader import Reader
-from kubeloop.apimachinery.errors import ApiError, NotFound
-from kubeloop.apimachinery.meta import Object, annotations_of
+from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.quota import is_best_effort
 from kubeloop.apimachinery.tolerations import NO_SCHEDULE, covers, merged
 
@@ -49,10 +49,7 @@ class PodTolerationRestriction(Plugin):
             raise ApiError(f"{why} whitelist", code=500)
 
     def _listed(self, name: str, annotation: str) -> list[Object]:
-        namespace = self._reader.get(NAMESPACES, "", name)
-        if namespace is None:
-            raise NotFound.of("namespace", "", name)
-        text = annotations_of(namespace).get(annotation, "")
+        text = namespace_annotation(name, annotation, self._reader)
         try:
             found = json.loads(text) if text else []
         except ValueError as error:
