@@ -40,6 +40,9 @@ def _add_election(parser: argparse.ArgumentParser) -> None:
         "--leader-elect", type=boolean, nargs="?", const=True, default=True, metavar="BOOL", help="(default true)"
     )
     election.add_argument("--no-leader-elect", dest="leader_elect", action="store_false", help="--leader-elect=false")
+    election.add_argument(
+        "--leader-elect-resource-namespace", default="kube-system", help="where the Lease lies (default kube-system)"
+    )
     for name, default in (("lease-duration", "15s"), ("renew-deadline", "10s"), ("retry-period", "2s")):
         election.add_argument(
             f"--leader-elect-{name}", type=duration, default=duration(default), help=f"(default {default})"

@@ -122,6 +122,7 @@ def _elector(component: str, arguments: argparse.Namespace, manager: Manager) ->
         manager.rng,
         component,
         f"{socket.gethostname()}_{new_uid(manager.rng)}",
+        namespace=arguments.leader_elect_resource_namespace,
         times=times,
         recorder=manager.event_recorder(component),
         metrics=manager.options.metrics,

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("apiserver", "controllers", "kubelet_sim", "kubeloop")
+PACKAGES = ("apiserver", "controllers", "examples", "kubelet_sim", "kubeloop")
 
 
 def source_files() -> Iterator[Path]:
-    """Every module of the installed packages."""
+    """Every module of the installed packages, and of the examples."""
     for package in PACKAGES:
         yield from sorted((ROOT / package).rglob("*.py"))
 

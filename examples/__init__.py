@@ -1,0 +1,1 @@
+"""Things to try with kubeloop: manifests, and operators written on its runtime."""
