@@ -7,13 +7,13 @@ namespace loop (what has to be emptied).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
+from kubeloop.client.discovery import ServedResource, resources_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ async def discover(api: Api) -> list[Served]:
         if isinstance(answer, ApiError):
             failures[group_version] = answer.message
             continue
-        for resource, verbs in _parse(group_version, answer):
+        for resource, verbs in answer:
             identity = (resource.group, resource.plural)
             served.append(Served(resource, verbs, identity not in seen))
             seen.add(identity)
@@ -66,26 +66,11 @@ async def _group_versions(api: Api) -> list[str]:
     return found
 
 
-async def _resources(api: Api, group_version: str) -> Any:
+async def _resources(api: Api, group_version: str) -> list[ServedResource] | ApiError:
     """The resource list; a refusal is returned, so that one bad group does not hide the others."""
     try:
-        return await api.request("GET", f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}")
+        return await resources_of(api, group_version)
     except NotFound:
-        return {}  # went away since the groups were listed
+        return []  # went away since the groups were listed
     except ApiError as error:
         return error
-
-
-def _parse(group_version: str, answer: Mapping[str, Any]) -> Iterable[tuple[Resource, frozenset[str]]]:
-    """Resources proper, without subresources."""
-    group, _, version = group_version.rpartition("/")
-    for entry in answer.get("resources") or []:
-        if "/" not in entry["name"]:
-            resource = Resource(
-                entry.get("group") or group,
-                entry.get("version") or version,
-                entry["name"],
-                entry["kind"],
-                bool(entry.get("namespaced")),
-            )
-            yield resource, frozenset(entry.get("verbs") or ())

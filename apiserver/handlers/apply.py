@@ -16,9 +16,9 @@ from apiserver.handlers.update import SCALE
 from apiserver.registry.field_management import Applied, FieldManagement
 from apiserver.registry.options import IGNORE, STRICT, Warnings, WriteOptions
 from apiserver.schema.codec import DecodeError
-from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, problem_lines, yaml_duplicates
 from kubeloop.apimachinery.errors import BadRequest
 from kubeloop.apimachinery.meta import Object, deep_copy
+from kubeloop.apimachinery.yaml_text import YamlSyntaxError, parse_yaml, problem_lines, yaml_duplicates
 
 APPLY_PATCH = "application/apply-patch+yaml"
 

@@ -30,11 +30,11 @@ from apiserver.handlers.audit_policy import (
     Verdict,
 )
 from apiserver.handlers.response import Asgi, Receive, Scope, Send
-from apiserver.schema.yaml_text import parse_yaml
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.names import new_uid
 from kubeloop.apimachinery.times import format_micro_time
+from kubeloop.apimachinery.yaml_text import parse_yaml
 
 MAX_ID_LENGTH = 64
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from apiserver.auth.authorization import Access
 from apiserver.auth.rbac import path_covers
-from apiserver.schema.yaml_text import parse_yaml
 from kubeloop.apimachinery.field import FieldError, invalid, not_supported, required
 from kubeloop.apimachinery.validation import dns_subdomain_errors
+from kubeloop.apimachinery.yaml_text import parse_yaml
 
 NONE, METADATA, REQUEST, REQUEST_RESPONSE = LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")

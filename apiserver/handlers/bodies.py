@@ -18,7 +18,6 @@ from apiserver.registry.options import IGNORE, Warnings
 from apiserver.resources.conversions import CONVERSIONS
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.definitions import Schema
-from apiserver.schema.depth import is_too_deep
 from apiserver.schema.explanation import explain
 from apiserver.schema.json_syntax import TOO_DEEP
 from apiserver.schema.json_text import JsonSyntaxError, in_key_order, parse
@@ -33,12 +32,13 @@ from apiserver.schema.type_meta import (
     sent_kind,
     unrecognized,
 )
-from apiserver.schema.yaml_text import parse_yaml, yaml_duplicates
 from kubeloop.apimachinery import protobuf
+from kubeloop.apimachinery.depth import is_too_deep
 from kubeloop.apimachinery.errors import BadRequest, RequestEntityTooLarge, UnsupportedMediaType
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.values import value
+from kubeloop.apimachinery.yaml_text import parse_yaml, yaml_duplicates
 
 # Upstream's default for JSON and protobuf bodies alike (--max-request-body-bytes is what etcd can take, doubled).
 MAX_BODY_BYTES = 3 * 1024 * 1024

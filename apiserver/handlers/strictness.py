@@ -13,8 +13,8 @@ from apiserver.registry.options import IGNORE, STRICT, Warnings
 from apiserver.schema.codec import DecodeError
 from apiserver.schema.explanation import MAX_PROBLEMS
 from apiserver.schema.json_text import duplicates, duplicates_in, has_duplicate_keys, parse_pairs
-from apiserver.schema.yaml_text import problem_lines
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.yaml_text import problem_lines
 
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from apiserver.patch.values import is_same
-from apiserver.schema.depth import is_too_deep, may_be_too_deep
+from kubeloop.apimachinery.depth import is_too_deep, may_be_too_deep
 from kubeloop.apimachinery.errors import BadRequest, Invalid, RequestEntityTooLarge
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, deep_copy

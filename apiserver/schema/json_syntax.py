@@ -6,7 +6,7 @@ that a fast parser refused come here, so it is written to be read, not to be qui
 
 from __future__ import annotations
 
-from apiserver.schema.depth import MAX_DEPTH
+from kubeloop.apimachinery.depth import MAX_DEPTH
 
 END = "unexpected end of JSON input"
 TOO_DEEP = "exceeded max depth"

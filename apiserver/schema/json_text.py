@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from apiserver.schema.depth import is_too_deep, may_be_too_deep
 from apiserver.schema.json_syntax import TOO_DEEP, complaint
+from kubeloop.apimachinery.depth import is_too_deep, may_be_too_deep
 
 
 class JsonSyntaxError(ValueError):

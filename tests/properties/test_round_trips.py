@@ -19,8 +19,9 @@ from apiserver.handlers.bodies import Body, Decoder
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import IGNORE, Warnings
 from apiserver.resources.catalog import KINDS
-from apiserver.schema import json_text, yaml_text
+from apiserver.schema import json_text
 from apiserver.schema.definitions import Schema
+from kubeloop.apimachinery import yaml_text
 from kubeloop.apimachinery.errors import ApiError
 from tests.fuzz.instances import Instances
 

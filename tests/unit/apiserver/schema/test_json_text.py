@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, duplicates, has_duplicate_keys, parse
-from apiserver.schema.yaml_text import YamlSyntaxError, parse_yaml, yaml_duplicates
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.yaml_text import YamlSyntaxError, parse_yaml, yaml_duplicates
 
 
 @pytest.mark.parametrize(

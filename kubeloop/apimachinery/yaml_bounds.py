@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import yaml
 
-from apiserver.schema.depth import MAX_DEPTH
+from kubeloop.apimachinery.depth import MAX_DEPTH
 
 _FREE_SIZE = 100_000  # any document may expand to that many nodes
 _EXPANSION = 10  # and to so many times what is written in it

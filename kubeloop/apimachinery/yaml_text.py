@@ -1,7 +1,8 @@
-"""YAML request bodies as the real server reads them: sigs.k8s.io/yaml, which turns YAML into JSON first.
+"""YAML as the real server and kubectl read it: sigs.k8s.io/yaml, which turns YAML into JSON first.
 
-Scalars are resolved as goyaml.v2 does (yes, no, on and off are booleans, 010 is eight, times stay text), keys become
-text, and errors carry goyaml's words and line numbers. The grammar itself is libyaml's, through PyYAML.
+Read with it: request bodies, and manifests by whoever applies files. Scalars are resolved as goyaml.v2 does (yes, no,
+on and off are booleans, 010 is eight, times stay text), keys become text, and errors carry goyaml's words and line
+numbers. The grammar itself is libyaml's, through PyYAML.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from apiserver.schema.yaml_bounds import ExcessError, check_aliases, check_nesting
+from kubeloop.apimachinery.yaml_bounds import ExcessError, check_aliases, check_nesting
 
 
 class YamlSyntaxError(ValueError):
