@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from controllers.endpointslice import hints
+from controllers.endpointslice import hints, topology
 from controllers.endpointslice.desired import PortGroup
+from controllers.endpointslice.topology import Shares, Unfair
 from controllers.services import slices
 from controllers.services.membership import HEADLESS, is_headless
 from kubeloop.apimachinery.meta import (
@@ -34,11 +36,12 @@ _RESERVED_LABELS = frozenset({slices.SERVICE_NAME, slices.MANAGED_BY, HEADLESS})
 
 @dataclass(slots=True)
 class Changes:
-    """`update` holds whole new objects, by name."""
+    """`update` holds whole new objects, by name; `no_hints` says why there are none by zone, where they are asked for."""
 
     create: list[Object] = field(default_factory=list)
     update: dict[str, Object] = field(default_factory=dict)
     delete: list[Object] = field(default_factory=list)
+    no_hints: str = ""
 
 
 def plan(
@@ -47,8 +50,9 @@ def plan(
     groups: Mapping[tuple[Any, ...], PortGroup],
     address_type: str,
     max_endpoints: int = MAX_ENDPOINTS,
+    shares: Shares = MappingProxyType({}),
 ) -> Changes:
-    """The changes to the slices (`existing`) of one address type."""
+    """The changes to the slices (`existing`) of one address type. `shares`: for a Service that asks for them."""
     changes = Changes(delete=[found for found in existing if not is_owned(found, service)])
     by_ports: dict[tuple[Any, ...], list[Object]] = {}
     for found in existing:
@@ -58,7 +62,7 @@ def plan(
         _fit(service, by_ports.pop(key, []), group, address_type, max_endpoints, changes)
     changes.delete += [found for unwanted in by_ports.values() for found in unwanted]
     _keep_a_placeholder(service, existing, address_type, changes)
-    _hint(service, existing, changes)
+    _hint(service, existing, shares, changes)
     _reuse_deleted(service, changes)
     if is_being_deleted(service):
         changes.create = []  # the garbage collector takes the slices; new ones would race with it
@@ -171,16 +175,31 @@ def _is_placeholder(found: Object, placeholder: Object, service: ReadOnlyObject)
     )
 
 
-def _hint(service: ReadOnlyObject, existing: Sequence[Object], changes: Changes) -> None:
+def _hint(service: ReadOnlyObject, existing: Sequence[Object], shares: Shares, changes: Changes) -> None:
     """Give every endpoint its hints; an untouched slice is written only where they are wrong."""
-    for written in (*changes.create, *changes.update.values()):
-        written["endpoints"] = hints.hinted(service, written["endpoints"])
     deleted = {name_of(found) for found in changes.delete}
-    for found in existing:
+    untouched = [found for found in existing if name_of(found) not in changes.update and name_of(found) not in deleted]
+    written = [*changes.create, *changes.update.values()]
+    if topology.is_asked_for(service):
+        try:
+            _hint_by_zone(written, untouched, shares, changes)
+            return
+        except Unfair as reason:
+            changes.no_hints = str(reason)
+    for each in written:
+        each["endpoints"] = hints.hinted(service, each["endpoints"])
+    for found in untouched:
         endpoints = found.get("endpoints") or []
         right = hints.hinted(service, endpoints)
-        if name_of(found) not in changes.update and name_of(found) not in deleted and right != endpoints:
+        if right != endpoints:
             changes.update[name_of(found)] = _with(found, labels_of(found), right)
+
+
+def _hint_by_zone(written: Sequence[Object], untouched: Sequence[Object], shares: Shares, changes: Changes) -> None:
+    given, wrong = topology.hinted(written, untouched, shares)
+    for each, right in zip(written, given, strict=True):
+        each["endpoints"] = right["endpoints"]
+    changes.update |= {name_of(each): each for each in wrong}
 
 
 def _reuse_deleted(service: ReadOnlyObject, changes: Changes) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from controllers import pods
+from controllers.endpointslice import topology
 from controllers.endpointslice.desired import address_types, desired
 from controllers.endpointslice.plan import MANAGER, Changes, plan
 from controllers.refusals import is_namespace_terminating
@@ -42,7 +44,8 @@ def add_to(manager: Manager) -> None:
     sources = [
         For(services),
         Watches(pod_informer, reconciler.keys_for_pod, [membership.changes_endpoints]),
-        Watches(slice_informer, reconciler.keys_for_slice),
+        Watches(slice_informer, reconciler.keys_for_slice, [reconciler.is_of_others]),
+        Watches(nodes, reconciler.keys_for_node, [_moves_shares]),
     ]
     manager.add(Controller("endpoint_slice", reconciler, sources, workers=5))
 
@@ -64,12 +67,15 @@ class EndpointSliceReconciler:
         self._api, self._recorder = api, recorder
         self._services, self._pods, self._nodes, self._slices = services, pod_informer, nodes, slice_informer
         self._tracker, self._times = SliceTracker(), TriggerTimes()
+        # Services that ask for hints by zone, and whether they have them: only so much as their events need.
+        self._has_zone_hints: dict[ObjectKey, bool] = {}
 
     async def reconcile(self, key: ObjectKey) -> Result:
         service = self._services.get(key)
         if service is None:
             self._tracker.forget(key)
             self._times.forget(key)
+            self._has_zone_hints.pop(key, None)
             return DONE  # the garbage collector owns its slices
         if not membership.has_endpoints(service):
             return DONE
@@ -96,6 +102,14 @@ class EndpointSliceReconciler:
             return []
         return [slices.service_key(endpoint_slice)]
 
+    def keys_for_node(self, node: Object) -> Iterable[ObjectKey]:
+        """A node's zone and readiness count for the Services whose hints follow the zones' sizes."""
+        return list(self._has_zone_hints)
+
+    def is_of_others(self, old: Object, new: Object) -> bool:
+        """Whether an update may be another's doing; labels change without the generation."""
+        return labels_of(old) != labels_of(new) or not self._tracker.has_written(slices.service_key(new), new)
+
     def on_slice(self, delta: Delta) -> None:
         if delta.new is None:
             self._tracker.saw_deletion(delta.obj)
@@ -106,12 +120,15 @@ class EndpointSliceReconciler:
         types = address_types(service)
         node_names = {pods.node_of(pod) for pod in its_pods}
         nodes = {name: node for name in node_names if (node := self._nodes.get(ObjectKey("", name)))}
+        shares = topology.shares_of(self._nodes.list()) if topology.is_asked_for(service) else {}
         unknown: list[tuple[str, str]] = []
         for address_type in types:
             wanted = desired(service, its_pods, nodes, address_type)
             unknown += wanted.unknown_nodes
             of_type = [found for found in existing if found["addressType"] == address_type]
-            await self._carry_out(service, plan(service, of_type, wanted.groups, address_type), time)
+            changes = plan(service, of_type, wanted.groups, address_type, shares=shares)
+            await self._carry_out(service, changes, time)
+            await self._tell_hints(service, address_type, changes.no_hints)
         unsupported = [found for found in existing if found["addressType"] not in types]
         await self._carry_out(service, Changes(delete=unsupported), time)
         if unknown:
@@ -123,22 +140,56 @@ class EndpointSliceReconciler:
         key = key_of(service)
         for created in changes.create:
             try:
-                written = await self._api.create(ENDPOINT_SLICES, _timed(created, time))
+                with _named(f"failed to create EndpointSlice for Service {key}"):
+                    written = await self._api.create(ENDPOINT_SLICES, _timed(created, time))
             except ApiError as error:
                 if is_namespace_terminating(error):
                     return
                 raise
             self._tracker.wrote(key, written)
-        for changed in changes.update.values():
-            written = await self._api.update(ENDPOINT_SLICES, _timed(changed, time))
+        for name, changed in changes.update.items():
+            with _named(f"failed to update {name} EndpointSlice for Service {key}"):
+                written = await self._api.update(ENDPOINT_SLICES, _timed(changed, time))
             if resource_version_of(written) != resource_version_of(changed):
                 self._tracker.wrote(key, written)
         for deleted in changes.delete:
-            try:
-                await self._api.delete(ENDPOINT_SLICES, name_of(deleted), namespace_of(deleted))
-            except NotFound:
-                continue
-            self._tracker.deleted(key, deleted)
+            with _named(f"failed to delete {name_of(deleted)} EndpointSlice for Service {key}"):
+                await self._delete(key, deleted)
+
+    async def _delete(self, key: ObjectKey, deleted: Object) -> None:
+        try:
+            await self._api.delete(ENDPOINT_SLICES, name_of(deleted), namespace_of(deleted))
+        except NotFound:
+            return
+        self._tracker.deleted(key, deleted)
+
+    async def _tell_hints(self, service: Object, address_type: str, no_hints: str) -> None:
+        """Say when hints by zone begin and end, and each time they cannot be given."""
+        key = key_of(service)
+        if not topology.is_asked_for(service):
+            no_hints = topology.DISABLED if self._has_zone_hints.pop(key, False) else ""
+        elif no_hints:
+            self._has_zone_hints[key] = False
+        elif not self._has_zone_hints.get(key):
+            self._has_zone_hints[key] = True
+            message = f"{topology.ENABLED}, addressType: {address_type}"
+            await self._recorder.event(service, "Normal", "TopologyAwareHintsEnabled", message)
+        if no_hints:
+            message = f"{no_hints}, addressType: {address_type}"
+            await self._recorder.event(service, "Warning", "TopologyAwareHintsDisabled", message)
+
+
+def _moves_shares(old: Object, new: Object) -> bool:
+    return topology.what_matters(old) != topology.what_matters(new)
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """An error says what it came from."""
+    try:
+        yield
+    except ApiError as error:
+        raise type(error)(f"{what}: {error}", code=error.code, reason=error.reason, details=error.details) from error
 
 
 def _timed(endpoint_slice: Object, time: str) -> Object:

@@ -93,6 +93,10 @@ class SliceTracker:
     def wrote(self, key: ObjectKey, endpoint_slice: ReadOnlyObject) -> None:
         self._written.setdefault(key, {})[uid_of(endpoint_slice)] = generation_of(endpoint_slice)
 
+    def has_written(self, key: ObjectKey, endpoint_slice: ReadOnlyObject) -> bool:
+        """Whether it is as we left it."""
+        return self._written.get(key, {}).get(uid_of(endpoint_slice)) == generation_of(endpoint_slice)
+
     def deleted(self, key: ObjectKey, endpoint_slice: ReadOnlyObject) -> None:
         uid = uid_of(endpoint_slice)
         self._written.get(key, {}).pop(uid, None)
