@@ -36,7 +36,7 @@ _RESERVED_LABELS = frozenset({slices.SERVICE_NAME, slices.MANAGED_BY, HEADLESS})
 
 @dataclass(slots=True)
 class Changes:
-    """`update` holds whole new objects, by name; `no_hints` says why there are none by zone, where they are asked for."""
+    """`update` holds whole new objects, by name; `no_hints`: why there are none by zone where they are asked for."""
 
     create: list[Object] = field(default_factory=list)
     update: dict[str, Object] = field(default_factory=dict)
