@@ -12,6 +12,7 @@ from pathlib import Path
 
 from controllers import catalog, node_ipam
 from controllers.catalog import Loop, Settings
+from controllers.certificates import flags as signing_flags
 from kubeloop.apimachinery.releases import DEFAULT
 from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
@@ -25,7 +26,7 @@ def main() -> int:
         wanted = catalog.select(arguments.controllers.split(","))
         loops = [loop for loop in wanted if loop.is_for(arguments.kubernetes_version)]
         settings = _settings(arguments)
-    except (catalog.UnknownLoop, OSError) as error:
+    except (catalog.UnknownLoop, signing_flags.SigningFlagsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
     return process.run(
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         help="addresses of pods, of which each node gets a block; one network, or one of each family"
         " (default %(default)s)",
     )
+    signing_flags.add_flags(parser)
     return parser
 
 
@@ -71,7 +73,11 @@ def _component(loops: list[Loop]) -> str:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    settings = Settings(default_storage_class=arguments.default_storage_class, cluster_cidr=arguments.cluster_cidr)
+    settings = Settings(
+        default_storage_class=arguments.default_storage_class,
+        cluster_cidr=arguments.cluster_cidr,
+        signing=signing_flags.signing_of(arguments),
+    )
     if arguments.root_ca_file:
         settings = replace(settings, root_ca=Path(arguments.root_ca_file).read_text())
     return settings

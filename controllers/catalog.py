@@ -6,9 +6,10 @@ Names and aliases are kube-controller-manager's. A new loop is one line here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controllers import (
+    certificates,
     cluster_role_aggregation,
     cron_job,
     daemon_set,
@@ -34,6 +35,7 @@ from controllers import (
     ttl_after_finished,
     volumes,
 )
+from controllers.certificates.flags import Signing
 from kubeloop.apimachinery.releases import RELEASES
 from kubeloop.runtime.manager import Manager
 
@@ -45,6 +47,7 @@ class Settings:
     root_ca: str = root_ca_publisher.PLACEHOLDER
     default_storage_class: bool = False
     cluster_cidr: str = node_ipam.DEFAULT_CLUSTER_CIDR
+    signing: Signing = field(default_factory=Signing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,9 @@ LOOPS: tuple[Loop, ...] = (
     Loop("ephemeral-volume-controller", "ephemeral-volume", volumes.add_ephemeral),
     Loop("hostpath-sim-provisioner", "hostpath-sim", volumes.add_provisioner, ("default_storage_class",)),
     Loop("clusterrole-aggregation-controller", "clusterrole-aggregation", cluster_role_aggregation.add_to),
+    Loop("certificatesigningrequest-approving-controller", "csrapproving", certificates.add_approver),
+    Loop("certificatesigningrequest-signing-controller", "csrsigning", certificates.add_signer, ("signing",)),
+    Loop("certificatesigningrequest-cleaner-controller", "csrcleaner", certificates.add_cleaner),
     Loop("disruption-controller", "disruption", disruption.add_to),
     Loop("resourcequota-controller", "resourcequota", resource_quota.add_to),
     Loop("namespace-controller", "namespace", namespace.add_to),

@@ -1,4 +1,4 @@
-"""Client certificates: the common name is the user, the organizations are the groups (--client-ca-file).
+"""Client certificates: the (last) common name is the user, the organizations are the groups (--client-ca-file).
 
 The TLS layer has verified the certificate by then, and that it is meant for clients. `apiserver/connections.py` calls
 `user_of` once a connection; the application finds its answer in the request's scope.
@@ -30,12 +30,12 @@ def user_of(certificate: Mapping[str, Any] | None, encoded: bytes | None) -> Use
     if not certificate or encoded is None:
         return None
     subject = certificate.get("subject", ())
-    name = next(_parts(subject, "commonName"), "")
-    if not name:
+    names = list(_parts(subject, "commonName"))
+    if not names or not names[-1]:
         return None
     groups = (*_parts(subject, "organizationName"), ALL_AUTHENTICATED)
     extra = {_CREDENTIAL_ID: [f"X509SHA256={hashlib.sha256(encoded).hexdigest()}"]}
-    return User(name, next(_parts(subject, _USER_UID), ""), groups, extra)
+    return User(names[-1], next(_parts(subject, _USER_UID), ""), groups, extra)
 
 
 def _parts(subject: Subject, wanted: str) -> Iterator[str]:

@@ -6,7 +6,8 @@ Signatures by RSA keys, kubectl's and openssl's default, are verified; those of 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubeloop.apimachinery import der, pem
@@ -16,6 +17,7 @@ REQUEST_BLOCK = "CERTIFICATE REQUEST"
 WRONG_BLOCK = f"PEM block type must be {REQUEST_BLOCK}"
 
 _COMMON_NAME, _ORGANIZATION = "2.5.4.3", "2.5.4.10"
+_EXTENSION_REQUEST, _ALTERNATIVE_NAMES = "1.2.840.113549.1.9.14", "2.5.29.17"
 _RSA_KEY = "1.2.840.113549.1.1.1"
 # Signature algorithm -> hash, and the hash's name as PKCS #1 puts it before the digest.
 _RSA_SIGNATURES: Mapping[str, tuple[str, bytes]] = {
@@ -25,14 +27,29 @@ _RSA_SIGNATURES: Mapping[str, tuple[str, bytes]] = {
 }
 
 
+# Tags of the kinds of general names (RFC 5280), and what Go calls those that are texts.
+_EMAIL, _DNS_NAME, _URI, _ADDRESS = 0x81, 0x82, 0x86, 0x87
+_SPELLED: Mapping[int, str] = {
+    _EMAIL: "rfc822Name",
+    _DNS_NAME: "dNSName",
+    _URI: "uniformResourceIdentifier",
+}
+
+
 class RequestError(ValueError):
     """Why it is no request that could be granted."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateRequest:
+    """The subject (of several common names the last one counts), and the other names asked for."""
+
     common_name: str
     organizations: tuple[str, ...]
+    dns_names: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    uris: tuple[str, ...] = ()
 
 
 def parse_request(text: bytes) -> CertificateRequest:
@@ -48,9 +65,11 @@ def parse_request(text: bytes) -> CertificateRequest:
         fields[0].expect(der.INTEGER)
         names = _names(fields[1].expect(der.SEQUENCE))
         _check_signature(body, fields[2].expect(der.SEQUENCE), algorithm, signature)
+        others = _alternative_names(fields[3:])
     except DerError as error:
         raise RequestError(str(error)) from error
-    return CertificateRequest(next((v for k, v in names if k == _COMMON_NAME), ""), _organizations(names))
+    common_names = [text for kind, text in names if kind == _COMMON_NAME]
+    return CertificateRequest(common_names[-1] if common_names else "", _organizations(names), *others)
 
 
 def _three(sequence: Element) -> tuple[Element, Element, Element]:
@@ -74,6 +93,35 @@ def _names(subject: Element) -> list[tuple[str, str]]:
 
 def _organizations(names: list[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(text for kind, text in names if kind == _ORGANIZATION)
+
+
+def _alternative_names(attributes: Sequence[Element]) -> Sequence[tuple[str, ...]]:
+    """DNS names, e-mail addresses, IP addresses and URIs: in a list of extensions, which is an attribute."""
+    kinds: dict[int, list[str]] = {_DNS_NAME: [], _EMAIL: [], _ADDRESS: [], _URI: []}
+    for name in _general_names(attributes):
+        if name.tag == _ADDRESS:
+            kinds[_ADDRESS].append(_address(name.content))
+        elif name.tag in kinds:
+            if not name.content.isascii():
+                raise RequestError(f"x509: SAN {_SPELLED[name.tag]} is malformed")
+            kinds[name.tag].append(name.content.decode())
+    return [tuple(kinds[kind]) for kind in (_DNS_NAME, _EMAIL, _ADDRESS, _URI)]
+
+
+def _general_names(attributes: Sequence[Element]) -> Iterator[Element]:
+    for attribute in (part for listed in attributes for part in listed.children()):
+        parts = attribute.expect(der.SEQUENCE).children()
+        if len(parts) == 2 and der.object_identifier(parts[0]) == _EXTENSION_REQUEST:
+            for extension in (e for value in parts[1].children() for e in value.expect(der.SEQUENCE).children()):
+                fields = extension.expect(der.SEQUENCE).children()
+                if fields and der.object_identifier(fields[0]) == _ALTERNATIVE_NAMES:
+                    yield from der.parse(fields[-1].expect(der.OCTET_STRING).content).expect(der.SEQUENCE).children()
+
+
+def _address(content: bytes) -> str:
+    if len(content) not in (4, 16):
+        raise RequestError(f"x509: cannot parse IP address of length {len(content)}")
+    return str(ipaddress.ip_address(content))
 
 
 def _check_signature(body: Element, key: Element, algorithm: Element, signature: Element) -> None:

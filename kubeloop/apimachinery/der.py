@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-INTEGER, BIT_STRING, OBJECT_IDENTIFIER, SEQUENCE, SET = 0x02, 0x03, 0x06, 0x30, 0x31
+INTEGER, BIT_STRING, OCTET_STRING, OBJECT_IDENTIFIER, SEQUENCE, SET = 0x02, 0x03, 0x04, 0x06, 0x30, 0x31
+UTC_TIME, GENERALIZED_TIME = 0x17, 0x18
 
 
 class DerError(ValueError):
@@ -50,6 +52,19 @@ def object_identifier(element: Element) -> str:
         raise DerError("asn1: syntax error: zero length OBJECT IDENTIFIER")
     first = min(numbers[0] // 40, 2)
     return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
+
+
+def moment(element: Element) -> datetime:
+    """A time of either kind, as certificates write them: `260102030405Z`, `20500102030405Z`."""
+    text = element.content.decode("ascii", "replace")
+    try:
+        if element.tag == UTC_TIME:
+            century = "20" if text[:2] < "50" else "19"
+            return datetime.strptime(f"{century}{text}", "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+        element.expect(GENERALIZED_TIME)
+        return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise DerError("x509: malformed time") from error
 
 
 def _elements(data: bytes) -> Iterator[Element]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.options import UpOptions
-from kubeloop.cli.private_files import write_private
+from kubeloop.private_files import write_private
 
 if TYPE_CHECKING:
     from kubeloop.cli.certificates import Authority
@@ -56,6 +56,10 @@ class Secured:
     @property
     def ca_file(self) -> Path:
         return self.folder / "ca.crt"
+
+    @property
+    def ca_key_file(self) -> Path:
+        return self.folder / "ca.key"
 
     @property
     def apiserver_flags(self) -> list[str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.cli.options import UpOptions
-from kubeloop.cli.private_files import write_private
 from kubeloop.cli.secure import CONTROLLERS, NODES, SCHEDULER, Secured
+from kubeloop.private_files import write_private
 
 APISERVER = "apiserver"
 # kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
@@ -41,13 +41,15 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
 
     alone = "--leader-elect=false"
     controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone, _version_flag(options))
-    root_ca = (f"--root-ca-file={secured.ca_file}",) if secured is not None else ()
-    storage = ("--default-storage-class",) if options.default_storage_class else ()
+    others = [
+        *_authority_flags(options, secured),
+        *(["--default-storage-class"] if options.default_storage_class else []),
+    ]
     return (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
-        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *root_ca, *storage)),
+        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *others)),
         Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone)),
         Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )
@@ -67,6 +69,20 @@ def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
         if not any(argument.startswith(KUBECTL_USER) for argument in options.apiserver_args):
             flags.append(f"{KUBECTL_USER}=kubernetes-admin")
     return flags
+
+
+def _authority_flags(options: UpOptions, secured: Secured | None) -> list[str]:
+    """Certificates that the loops sign are good for this server. One that asks for none has no authority: they make one
+    with the first certificate, which is not the one that `--secure` would trust later."""
+    if secured is not None:
+        pair = (secured.ca_file, secured.ca_key_file)
+        return [f"--root-ca-file={secured.ca_file}", *_signing_flags(*pair)]
+    folder = options.data_dir
+    return [*_signing_flags(folder / "signer.crt", folder / "signer.key"), "--make-cluster-signing-authority"]
+
+
+def _signing_flags(certificate: Path, key: Path) -> list[str]:
+    return [f"--cluster-signing-cert-file={certificate}", f"--cluster-signing-key-file={key}"]
 
 
 def _node_flags(options: UpOptions) -> list[str]:

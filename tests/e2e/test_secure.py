@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from kubeloop.cli.certificates import Authority
 from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.options import UpOptions
+from tests.testkit.certificate_requests import a_request, a_signing_request, key_text
 from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl, KubectlError, Stack
 
@@ -96,6 +100,28 @@ def test_a_certificate_names_user_and_groups(secure_stack: Stack, authority: Aut
         'Error from server (Forbidden): pods is forbidden: User "alice" cannot list resource "pods" '
         'in API group "" in the namespace "default"'
     ) in str(refused.value)
+
+
+def test_an_approved_request_makes_a_user(secure_stack: Stack, authority: Authority, tmp_path: Path) -> None:
+    """`kubectl certificate approve` is all it takes: the loops sign, and the server knows who it is."""
+    admin = secure_stack.kubectl
+    request = a_signing_request(a_request("carol", "devs"), name="carol", expirationSeconds=3600)
+    admin("create -f -", json.dumps(request))
+    assert "Pending" in admin("get csr carol")
+
+    admin("certificate approve carol")
+
+    admin("wait --for=jsonpath={.status.certificate} csr/carol --timeout=30s")
+    assert "Approved,Issued" in admin("get csr carol")
+    certificate = base64.b64decode(admin("get csr carol -o jsonpath={.status.certificate}")).decode()
+    login = Login(secure_stack.server, ca=authority.certificate, certificate=certificate, key=key_text())
+    carol = kubectl_of(secure_stack, tmp_path, login)
+    assert {"username": "carol", "groups": ["devs", "system:authenticated"]}.items() <= whoami(carol).items()
+
+
+def whoami(kubectl: Kubectl) -> dict[str, Any]:
+    user: dict[str, Any] = kubectl.json("auth whoami")["status"]["userInfo"]
+    return user
 
 
 def test_rights_of_a_group_reach_its_members(secure_stack: Stack, authority: Authority, tmp_path: Path) -> None:

@@ -1,6 +1,20 @@
-"""Requests for certificates, made with openssl for throw-away keys."""
+"""Requests for certificates: two made with openssl for throw-away keys, and others as a test wants them."""
 
 from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from kubeloop.apimachinery.meta import Object
+
+NODE_USAGES = ("digital signature", "client auth")
 
 # O=devs, CN=alice, signed with an RSA key.
 OF_ALICE = """-----BEGIN CERTIFICATE REQUEST-----
@@ -23,3 +37,38 @@ CgYIKoZIzj0EAwIDSQAwRgIhAPRLjEezeDGjeuH9hIHhuWUC3l6obiaAOAVIx41P
 CTGnAiEA97oeZ64qeA2ih33TX0Rl19NVCBdSbzjqgwNnEGP62xk=
 -----END CERTIFICATE REQUEST-----
 """
+
+
+@cache
+def a_key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def key_text() -> str:
+    """The key of all requests that are made here, as PEM."""
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return a_key().private_bytes(encoding, form, serialization.NoEncryption()).decode()
+
+
+def a_request(common_name: str, *organizations: str, names: Sequence[x509.GeneralName] = ()) -> bytes:
+    """PEM; `names` are the alternative names."""
+    subject = [*((NameOID.ORGANIZATION_NAME, text) for text in organizations), (NameOID.COMMON_NAME, common_name)]
+    builder = x509.CertificateSigningRequestBuilder().subject_name(
+        x509.Name([x509.NameAttribute(kind, text) for kind, text in subject])
+    )
+    if names:
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    return builder.sign(a_key(), hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+def a_signing_request(
+    request: bytes,
+    signer: str = "kubernetes.io/kube-apiserver-client",
+    usages: Sequence[str] = NODE_USAGES,
+    name: str = "request",
+    **spec: Any,
+) -> Object:
+    """The object that asks the cluster for it."""
+    asked = {"request": base64.b64encode(request).decode(), "signerName": signer, "usages": list(usages), **spec}
+    kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
+    return {**kind, "metadata": {"name": name}, "spec": asked}

@@ -30,10 +30,11 @@ def subject(*parts: tuple[str, str]) -> dict[str, object]:
             [("commonName", "bob"), ("1.3.6.1.4.1.57683.2", "bob-uid")],
             User("bob", "bob-uid", ("system:authenticated",), EXTRA),
         ),
+        ([("commonName", "alice"), ("commonName", "bob")], User("bob", "", ("system:authenticated",), EXTRA)),
     ],
 )
 def test_whose_a_certificate_is(parts: list[tuple[str, str]], expected: User) -> None:
-    """The common name is the user, organizations are groups, and the certificate can be told by its hash."""
+    """The last common name is the user, organizations are groups, and the certificate can be told by its hash."""
     assert expected == user_of(subject(*parts), DER)
 
 
