@@ -4,11 +4,12 @@ from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.expectations import Expectations
 from kubeloop.runtime.manager import Manager, ManagerOptions
-from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError
+from kubeloop.runtime.result import DONE, REQUEUE, Reconciler, RequeueAfter, Result, TerminalError, Unfinished
 from kubeloop.runtime.source import For, Owns, Watches
 
 __all__ = [
     "DONE",
+    "REQUEUE",
     "Controller",
     "EventRecorder",
     "Expectations",
@@ -20,5 +21,6 @@ __all__ = [
     "RequeueAfter",
     "Result",
     "TerminalError",
+    "Unfinished",
     "Watches",
 ]

@@ -14,18 +14,28 @@ from typing import TYPE_CHECKING
 import structlog
 
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.errors import ApiError, Conflict
+from kubeloop.apimachinery.errors import Conflict
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.client.store import CacheMutated
 from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.ownership import AdoptionRefused
-from kubeloop.runtime.queue_metrics import NO_QUEUE_METRICS
-from kubeloop.runtime.result import DONE, Reconciler, RequeueAfter, Result, TerminalError, Unfinished
+from kubeloop.runtime.predicates import Predicate
+from kubeloop.runtime.rate_limiter import RateLimiter
+from kubeloop.runtime.result import (
+    DONE,
+    Reconciler,
+    ReconcileTimeout,
+    Requeue,
+    RequeueAfter,
+    Result,
+    TerminalError,
+    is_foreseen,
+)
 from kubeloop.runtime.source import Source
 from kubeloop.runtime.workqueue import RateLimitedQueue, ShutDown
 
 if TYPE_CHECKING:
-    from kubeloop.runtime.metrics import RuntimeMetrics
+    from kubeloop.runtime.metrics import ControllerMetrics, RuntimeMetrics
 
 # How long a reconcile waits that found no API server.
 UNREACHABLE_RETRY_SECONDS = 1.0
@@ -43,7 +53,12 @@ class Surroundings:
 
 
 class Controller:
-    """`manager.add` prepares it, the manager runs it. `enqueue` may be called at any time after that."""
+    """`manager.add` prepares it, the manager runs it. `enqueue` may be called at any time after that.
+
+    `workers`: how many keys are reconciled at once. `resync_seconds`: how often its own objects (`For`) are looked at
+    again though nothing changed; 0 never. `predicates` hold for all sources. `rate_limiter`: how long a key waits after
+    a failure; None is 5 ms, 10 ms, … 1000 s. `timeout_seconds`: how long a reconcile may take; 0 is without end.
+    """
 
     def __init__(
         self,
@@ -52,16 +67,26 @@ class Controller:
         sources: Sequence[Source] = (),
         workers: int = 1,
         resync_seconds: float = 0,
+        *,
+        predicates: Sequence[Predicate] = (),
+        rate_limiter: RateLimiter | None = None,
+        timeout_seconds: float = 0,
     ) -> None:
         self.name, self.reconciler, self.sources = name, reconciler, tuple(sources)
         self._workers, self._resync_seconds = workers, resync_seconds
+        self._predicates, self._rate_limiter, self._timeout_seconds = predicates, rate_limiter, timeout_seconds
         self._surroundings: Surroundings | None = None
+        self._metrics: ControllerMetrics | None = None
         self._queue: RateLimitedQueue[ObjectKey] | None = None
 
     def prepare(self, surroundings: Surroundings) -> None:
-        metrics = surroundings.metrics
         self._surroundings = surroundings
-        self._queue = RateLimitedQueue(surroundings.clock, metrics.queue(self.name) if metrics else NO_QUEUE_METRICS)
+        metrics = surroundings.metrics
+        queue_metrics = metrics.queue(self.name) if metrics else None
+        self._queue = RateLimitedQueue(surroundings.clock, queue_metrics, self._rate_limiter)
+        if metrics:
+            self._metrics = metrics.controller(self.name, self._workers)
+            metrics.follow_running(self.name, self._queue.running_seconds)
 
     @property
     def queue(self) -> RateLimitedQueue[ObjectKey]:
@@ -69,17 +94,17 @@ class Controller:
             raise RuntimeError(f"controller {self.name} has not been added to a manager")
         return self._queue
 
-    def enqueue(self, key: ObjectKey) -> None:
+    def enqueue(self, key: ObjectKey, priority: int = 0) -> None:
         """Have `key` reconciled: for events that no source covers."""
-        self.queue.add(key)
+        self.queue.add(key, priority)
 
-    def enqueue_after(self, key: ObjectKey, seconds: float) -> None:
-        self.queue.add_after(key, seconds)
+    def enqueue_after(self, key: ObjectKey, seconds: float, priority: int = 0) -> None:
+        self.queue.add_after(key, seconds, priority)
 
     async def run(self) -> None:
         """Until cancelled."""
         for source in self.sources:
-            source.start(self.queue.add)
+            source.start(self.queue.add, self._predicates)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.queue.run(), name=f"{self.name}: delayed keys")
             if self._resync_seconds:
@@ -93,42 +118,64 @@ class Controller:
                 key = await self.queue.get()
             except ShutDown:
                 return
+            if self._metrics is not None:
+                self._metrics.began()
             try:
                 await self._reconcile(key)
             finally:
-                self.queue.done(key)
+                seconds = self.queue.done(key)
+                if self._metrics is not None:
+                    self._metrics.took(seconds)
 
     async def _reconcile(self, key: ObjectKey) -> None:
         try:
-            result = await self.reconciler.reconcile(key)
+            result = await self._ask_reconciler(key)
             self._check_caches()
         except CacheMutated:
             raise  # a bug, and only looked for in tests: end everything
         except TerminalError as error:
-            self._count("terminal_error")
+            self._failed(error)
             self.queue.forget(key)
             log.error("reconcile failed for good", controller=self.name, key=str(key), error=str(error))
         except ConnectionFailed as error:
             # Says nothing about the object: asked again soon, and a backoff it has earned does not grow.
-            self._count("error")
+            self._failed(error)
             self._log_retry(key, error)
-            self.queue.add_after(key, UNREACHABLE_RETRY_SECONDS)
+            self.queue.add_after(key, UNREACHABLE_RETRY_SECONDS, self.queue.priority_of(key))
         except Exception as error:
-            self._count("error")
+            self._failed(error)
             self._log_retry(key, error)
-            self.queue.add_rate_limited(key)
+            self.queue.add_rate_limited(key, self.queue.priority_of(key))
         else:
-            self.queue.forget(key)
             self._follow(key, result)
 
+    async def _ask_reconciler(self, key: ObjectKey) -> Result:
+        if not self._timeout_seconds:
+            return await self.reconciler.reconcile(key)
+        try:
+            async with asyncio.timeout(self._timeout_seconds) as limit:
+                return await self.reconciler.reconcile(key)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise  # the reconciler's own
+            raise ReconcileTimeout(f"reconcile took more than {self._timeout_seconds:g} seconds") from error
+
     def _follow(self, key: ObjectKey, result: Result) -> None:
-        if isinstance(result, RequeueAfter):
-            self._count("requeue_after")
-            self.queue.add_after(key, result.seconds)
-            return
-        if result is not DONE:
-            raise TypeError(f"controller {self.name}: reconcile returned {result!r}, neither DONE nor RequeueAfter")
-        self._count("success")
+        if result is DONE:
+            self.queue.forget(key)
+            self._succeeded("success")
+        elif isinstance(result, RequeueAfter):
+            self.queue.forget(key)
+            self.queue.add_after(key, result.seconds, self._next_priority(key, result))
+            self._succeeded("requeue_after")
+        elif isinstance(result, Requeue):
+            self.queue.add_rate_limited(key, self._next_priority(key, result))
+            self._succeeded("requeue")
+        else:
+            raise TypeError(f"controller {self.name}: reconcile returned {result!r}: DONE, RequeueAfter or REQUEUE")
+
+    def _next_priority(self, key: ObjectKey, result: RequeueAfter | Requeue) -> int:
+        return self.queue.priority_of(key) if result.priority is None else result.priority
 
     async def _resync(self) -> None:
         assert self._surroundings is not None
@@ -141,14 +188,18 @@ class Controller:
         """Stale caches are everyday (someone else wrote, the owner is gone), refusals a line, bugs a traceback."""
         if isinstance(error, Conflict | AdoptionRefused):
             log.debug("stale, retrying", controller=self.name, key=str(key), error=str(error))
-        elif isinstance(error, ApiError | Unfinished):
+        elif is_foreseen(error):
             log.warning("reconcile failed, retrying", controller=self.name, key=str(key), error=str(error))
         else:
             log.error("reconcile failed, retrying", controller=self.name, key=str(key), exc_info=error)
 
-    def _count(self, result: str) -> None:
-        if self._surroundings and self._surroundings.metrics:
-            self._surroundings.metrics.reconciles.labels(self.name, result).inc()
+    def _succeeded(self, result: str) -> None:
+        if self._metrics is not None:
+            self._metrics.succeeded(result)
+
+    def _failed(self, error: Exception) -> None:
+        if self._metrics is not None:
+            self._metrics.failed(error)
 
     def _check_caches(self) -> None:
         if self._surroundings and self._surroundings.after_reconcile:

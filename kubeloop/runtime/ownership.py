@@ -26,6 +26,7 @@ from kubeloop.apimachinery.meta import (
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.store import LabelSelector
+from kubeloop.runtime.result import Unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class ClaimPlan:
     release: tuple[Object, ...]
 
 
-class AdoptionRefused(Exception):
+class AdoptionRefused(Unfinished):
     """The owner is gone, replaced or being deleted; reconcile again once the cache knows."""
 
 

@@ -1,4 +1,4 @@
-"""What a workqueue reports, and to whom where nobody listens; metrics.py is who listens in a process with /metrics."""
+"""What a workqueue reports to those who listen: metrics.py, in a process with /metrics."""
 
 from __future__ import annotations
 
@@ -17,20 +17,3 @@ class QueueMetrics(Protocol):
     def finished(self, worked_seconds: float) -> None: ...
 
     def retried(self) -> None: ...
-
-
-class NoQueueMetrics:
-    """Counts nothing."""
-
-    def added(self) -> None: ...
-
-    def depth(self, depth: int) -> None: ...
-
-    def started(self, depth: int, waited_seconds: float) -> None: ...
-
-    def finished(self, worked_seconds: float) -> None: ...
-
-    def retried(self) -> None: ...
-
-
-NO_QUEUE_METRICS = NoQueueMetrics()

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from kubeloop.apimachinery.meta import Object, ObjectKey, controller_of, key_of, namespace_of
+from kubeloop.apimachinery.meta import (
+    Object,
+    ObjectKey,
+    ReadOnlyObject,
+    controller_of,
+    key_of,
+    namespace_of,
+    owner_references_of,
+)
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
-from kubeloop.runtime.predicates import Predicate
+from kubeloop.runtime.predicates import Predicate, all_of
+from kubeloop.runtime.workqueue import LOW_PRIORITY
 
-Enqueue = Callable[[ObjectKey], None]
+Enqueue = Callable[[ObjectKey, int], None]  # key and priority
 MapToKeys = Callable[[Object], Iterable[ObjectKey]]
 
 
@@ -19,12 +28,12 @@ class Source(Protocol):
     @property
     def informer(self) -> Informer: ...
 
-    def start(self, enqueue: Enqueue) -> None:
-        """From now on, and for everything known already."""
+    def start(self, enqueue: Enqueue, predicates: Sequence[Predicate] = ()) -> None:
+        """From now on, and (at low priority) for everything known already. `predicates` are the whole controller's."""
         ...
 
     def resync(self, enqueue: Enqueue) -> None:
-        """The keys that a periodic resync visits."""
+        """The keys that a periodic resync visits, at low priority."""
         ...
 
 
@@ -34,17 +43,23 @@ class Watches:
     def __init__(self, informer: Informer, map_to_keys: MapToKeys, predicates: Sequence[Predicate] = ()) -> None:
         self.informer, self._map, self._predicates = informer, map_to_keys, predicates
 
-    def start(self, enqueue: Enqueue) -> None:
-        def on_change(delta: Delta) -> None:
-            old, new = delta
-            if old is not None and new is not None and not all(passes(old, new) for passes in self._predicates):
-                return
-            for obj in (old, new):
-                if obj is not None:
-                    for key in self._map(obj):
-                        enqueue(key)
+    def start(self, enqueue: Enqueue, predicates: Sequence[Predicate] = ()) -> None:
+        everything = (*predicates, *self._predicates)
+        passes = all_of(*everything).passes if everything else None
+        map_to_keys, informer = self._map, self.informer
+        is_replay = True
 
-        self.informer.add_handler(on_change)
+        def on_change(delta: Delta) -> None:
+            if passes is not None and not passes(*delta):
+                return
+            priority = LOW_PRIORITY if is_replay or not informer.has_synced else 0
+            for obj in delta:
+                if obj is not None:
+                    for key in map_to_keys(obj):
+                        enqueue(key, priority)
+
+        informer.add_handler(on_change)  # tells at once of what is known
+        is_replay = False
 
     def resync(self, enqueue: Enqueue) -> None:
         return None
@@ -58,20 +73,40 @@ class For(Watches):
 
     def resync(self, enqueue: Enqueue) -> None:
         for key in self.informer.object_keys():
-            enqueue(key)
+            enqueue(key, LOW_PRIORITY)
 
 
 class Owns(Watches):
-    """Children: every change enqueues the owner that the controller reference names, if it is of `owner_resource`."""
+    """Children: every change enqueues the owner that the controller reference names, if it is of `owner_resource`.
 
-    def __init__(self, informer: Informer, owner_resource: Resource, predicates: Sequence[Predicate] = ()) -> None:
-        super().__init__(informer, lambda obj: owner_keys(obj, owner_resource), predicates)
+    With `every_owner` all owner references of that resource count, not the controller's alone.
+    """
+
+    def __init__(
+        self,
+        informer: Informer,
+        owner_resource: Resource,
+        predicates: Sequence[Predicate] = (),
+        *,
+        every_owner: bool = False,
+    ) -> None:
+        keys = every_owner_keys if every_owner else owner_keys
+        super().__init__(informer, lambda obj: keys(obj, owner_resource), predicates)
 
 
 def owner_keys(obj: Object, owner_resource: Resource) -> Iterable[ObjectKey]:
     """The key of the controlling owner, if it is of that resource's group and kind; the version does not matter."""
     reference = controller_of(obj)
-    if reference is None or reference.get("kind") != owner_resource.kind:
+    return () if reference is None else _key_of_owner(obj, reference, owner_resource)
+
+
+def every_owner_keys(obj: Object, owner_resource: Resource) -> Iterable[ObjectKey]:
+    """The keys of all owners of that resource's group and kind."""
+    return [key for reference in owner_references_of(obj) for key in _key_of_owner(obj, reference, owner_resource)]
+
+
+def _key_of_owner(obj: Object, reference: ReadOnlyObject, owner_resource: Resource) -> Iterable[ObjectKey]:
+    if reference.get("kind") != owner_resource.kind:
         return ()
     if (reference.get("apiVersion") or "").rpartition("/")[0] != owner_resource.group:
         return ()

@@ -132,3 +132,80 @@ def test_backoff_doubles_and_is_forgotten() -> None:
 
     assert [0.005, 0.01, 0.02, 0.04] == waits[:4]
     assert [655.36, 1000, 1000, 0.005, 0.01] == waits[17:]
+
+
+def order_of(*additions: tuple[str, int]) -> str:
+    """The keys (a letter each) in the order in which a worker gets them."""
+
+    async def main() -> str:
+        queue: Queue[str] = Queue(LoopClock())
+        for key, priority in additions:
+            queue.add(key, priority)
+        keys = ""
+        while len(queue):
+            keys += await queue.get()
+        assert not queue.priority_of("never held")
+        return keys
+
+    return run(main())
+
+
+def test_the_highest_priority_comes_first() -> None:
+    """Above 0, then 0, then below; of one priority what came first."""
+    assert "xyabpq" == order_of(("p", -100), ("a", 0), ("x", 5), ("q", -100), ("b", 0), ("y", 5))
+
+
+def test_a_key_that_waits_is_only_ever_raised() -> None:
+    """Added again with a higher priority it goes there, at the end; with a lower one it stays, and is never doubled."""
+    assert "ap" == order_of(("p", -100), ("a", 0), ("a", -100))
+    assert "apq" == order_of(("p", -100), ("q", -100), ("a", 0), ("p", 0))
+    assert "ba" == order_of(("a", 0), ("b", 0), ("b", 3))
+
+
+def test_a_key_that_is_worked_on_comes_again_with_its_new_priority() -> None:
+    """What counts is the priority of the additions since the worker got it, not the one it had."""
+
+    async def main() -> list[tuple[str, int]]:
+        queue: Queue[str] = Queue(LoopClock())
+        queue.add("a", 7)
+        held = [(await queue.get(), queue.priority_of("a"))]
+        queue.add("b")
+        queue.add("a", -100)
+        queue.add("a", -5)
+        queue.done("a")
+        held += [(key := await queue.get(), queue.priority_of(key)) for _ in range(2)]
+        queue.done("a")
+        assert 0 == len(queue) == queue.priority_of("a")
+        return held
+
+    assert [("a", 7), ("b", 0), ("a", -5)] == run(main())
+
+
+def test_a_delayed_key_keeps_its_highest_priority() -> None:
+    """Of two delays the earlier moment counts, and the higher priority, whichever said it."""
+
+    async def main() -> list[str]:
+        clock = LoopClock()
+        queue: DelayingQueue[str] = DelayingQueue(clock)
+        async with asyncio.TaskGroup() as tasks:
+            runner = tasks.create_task(queue.run())
+            for key, seconds, priority in (("low", 1, -1), ("a", 9, 2), ("a", 1, 0), ("b", 1, 0), ("b", 9, 3)):
+                queue.add_after(key, seconds, priority)
+            await clock.sleep(2)
+            keys = [await queue.get() for _ in range(3)]
+            runner.cancel()
+        return keys
+
+    assert ["b", "a", "low"] == run(main())
+
+
+def test_a_key_delayed_ever_earlier_leaves_no_heap_of_entries() -> None:
+    """The memory of a queue is bounded by its keys, however often they are delayed anew."""
+
+    async def main() -> int:
+        queue: DelayingQueue[str] = DelayingQueue(LoopClock())
+        for seconds in range(10_000, 1, -1):
+            queue.add_after("a", seconds)
+        return len(queue._heap)
+
+    assert 100 > run(main())
