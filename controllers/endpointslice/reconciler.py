@@ -31,6 +31,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.rate_limiter import ExponentialBackoff
 from kubeloop.runtime.result import DONE, Result
 from kubeloop.runtime.source import For, Watches
 
@@ -47,7 +48,7 @@ def add_to(manager: Manager) -> None:
         Watches(slice_informer, reconciler.keys_for_slice, [reconciler.is_of_others]),
         Watches(nodes, reconciler.keys_for_node, [_moves_shares]),
     ]
-    manager.add(Controller("endpoint_slice", reconciler, sources, workers=5))
+    manager.add(Controller("endpoint_slice", reconciler, sources, workers=5, rate_limiter=ExponentialBackoff(1.0)))
 
 
 class UnknownNodes(ApiError):
@@ -69,6 +70,7 @@ class EndpointSliceReconciler:
         self._tracker, self._times = SliceTracker(), TriggerTimes()
         # Services that ask for hints by zone, and whether they have them: only so much as their events need.
         self._has_zone_hints: dict[ObjectKey, bool] = {}
+        self._stale: set[ObjectKey] = set()  # Services whose slices the cache shows as they were before the last write
 
     async def reconcile(self, key: ObjectKey) -> Result:
         service = self._services.get(key)
@@ -76,11 +78,14 @@ class EndpointSliceReconciler:
             self._tracker.forget(key)
             self._times.forget(key)
             self._has_zone_hints.pop(key, None)
+            self._stale.discard(key)
             return DONE  # the garbage collector owns its slices
         if not membership.has_endpoints(service):
             return DONE
         existing = slices.of_service(self._slices, key, MANAGER)
+        self._stale.add(key)
         self._tracker.check_fresh(key, existing)
+        self._stale.discard(key)
         its_pods = membership.pods_of(service, self._pods)
         time = self._times.next(service, its_pods)
         try:
@@ -107,8 +112,9 @@ class EndpointSliceReconciler:
         return list(self._has_zone_hints)
 
     def is_of_others(self, old: Object, new: Object) -> bool:
-        """Whether an update may be another's doing; labels change without the generation."""
-        return labels_of(old) != labels_of(new) or not self._tracker.has_written(slices.service_key(new), new)
+        """Whether an update may be another's doing (labels change without the generation), or has been waited for."""
+        key = slices.service_key(new)
+        return key in self._stale or labels_of(old) != labels_of(new) or not self._tracker.has_written(key, new)
 
     def on_slice(self, delta: Delta) -> None:
         if delta.new is None:

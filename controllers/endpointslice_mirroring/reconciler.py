@@ -17,6 +17,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.rate_limiter import ExponentialBackoff
 from kubeloop.runtime.result import DONE, Result
 from kubeloop.runtime.source import For, Watches
 
@@ -31,7 +32,11 @@ def add_to(manager: Manager) -> None:
     reconciler = MirroringReconciler(manager.api, endpoints, services, slice_informer, recorder)
     slice_informer.add_handler(reconciler.on_slice)
     sources = [For(endpoints), For(services), Watches(slice_informer, reconciler.keys_for_slice)]
-    manager.add(Controller("endpoint_slice_mirroring", reconciler, sources, workers=5))
+    manager.add(
+        Controller(
+            "endpoint_slice_mirroring", reconciler, sources, workers=5, rate_limiter=ExponentialBackoff(1.0, 100.0)
+        )
+    )
 
 
 class MirroringReconciler:

@@ -23,7 +23,11 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.expectations import Expectations
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.rate_limiter import ExponentialBackoff
 from kubeloop.runtime.source import Watches, owner_keys
+
+# Refusals of pods last: a quota that is used up, a policy. Upstream waits as long.
+_FIRST_BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 1.0, 60.0
 
 EnqueueAfter = Callable[[ObjectKey, float], None]
 
@@ -37,12 +41,16 @@ def add_to(manager: Manager) -> None:
     control = PodControl(manager.api, recorder, JOBS)
     requests = PodRequests(manager.api, control, expectations, released)
     reconciler = JobReconciler(manager.api, manager.clock, jobs, pods, expectations, released, requests, recorder)
-    controller = Controller("job", reconciler, workers=5)
+    controller = Controller("job", reconciler, workers=5, rate_limiter=_backoff())
     manager.add(controller)
     _wake(controller.enqueue_after, jobs, pods)
     orphans = OrphanReconciler(manager.api, jobs, pods)
     sources = [Watches(pods, orphans.keys_for_pod), Watches(jobs, orphans.keys_for_job)]
-    manager.add(Controller("job_orphan_pod", orphans, sources, workers=5))
+    manager.add(Controller("job_orphan_pod", orphans, sources, workers=5, rate_limiter=_backoff()))
+
+
+def _backoff() -> ExponentialBackoff:
+    return ExponentialBackoff(_FIRST_BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS)
 
 
 def _wake(enqueue_after: EnqueueAfter, jobs: Informer, pods: Informer) -> None:

@@ -24,6 +24,7 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.rate_limiter import ExponentialBackoff
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,8 @@ log = structlog.get_logger(__name__)
 FINALIZER = "kubernetes"
 # Other API servers may not know yet that the namespace is terminating, and let something in (upstream waits 5 s).
 _DELAY_SECONDS = 2.0
+# What holds a namespace may go at any time, and nothing tells.
+_LONGEST_WAIT_SECONDS = 60.0
 # Resources emptied at once: a namespace has some fifty kinds, most of them without objects.
 _AT_ONCE = 8
 
@@ -41,7 +44,10 @@ class ContentRemains(Conflict):
 
 def add_to(manager: Manager) -> None:
     namespaces = manager.informer(NAMESPACES)
-    controller = Controller("namespace", NamespaceReconciler(manager.api, manager.clock, namespaces), workers=10)
+    reconciler = NamespaceReconciler(manager.api, manager.clock, namespaces)
+    controller = Controller(
+        "namespace", reconciler, workers=10, rate_limiter=ExponentialBackoff(max_seconds=_LONGEST_WAIT_SECONDS)
+    )
     manager.add(controller)
 
     def on_change(delta: Delta) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from controllers import job
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, controller_of, finalizers_of, name_of
-from kubeloop.apimachinery.resource import EVENTS, JOBS, PODS
+from kubeloop.apimachinery.resource import EVENTS, JOBS, PODS, RESOURCE_QUOTAS
 from kubeloop.testing.builders import a_job, a_pod
 from kubeloop.testing.cluster import Cluster, Process, a_loop, run_cluster
 from tests.unit.controllers.jobs import INDEX, runs_to_end
@@ -272,3 +272,25 @@ def test_pods_are_named_after_the_job() -> None:
         name_of(pod).startswith("work-"),
         pod["metadata"]["labels"]["batch.kubernetes.io/job-name"],
     )
+
+
+def test_a_refusal_of_pods_is_not_asked_for_again_at_once() -> None:
+    """Under a quota the Job tries after 1 s, 2 s, 4 s: each try is an event that somebody reads."""
+
+    async def check(cluster: Cluster) -> list[int]:
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "default"}}
+        await cluster.create({**quota, "spec": {"hard": {"pods": "0"}}})
+        await cluster.api.patch(
+            RESOURCE_QUOTAS,
+            "none",
+            {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}},
+            "default",
+            subresource="status",
+        )
+        await cluster.create(a_job("work"))
+        await cluster.clock.sleep(20)
+        return [round(seconds) for seconds in creations(cluster)]
+
+    asked = run_cluster(check, processes=processes("Succeeded"))
+
+    assert [1, 2, 4, 8] == [later - earlier for earlier, later in itertools.pairwise(asked)]
