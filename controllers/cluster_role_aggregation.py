@@ -13,7 +13,7 @@ from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, labels_of, name_of
 from kubeloop.apimachinery.resource import CLUSTER_ROLES
 from kubeloop.apimachinery.selectors import from_label_selector
-from kubeloop.client.api import APPLY, Api
+from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
@@ -49,11 +49,9 @@ class RoleReconciler:
         return DONE
 
     async def _apply(self, name: str, rules: list[Object]) -> None:
-        wanted = {"apiVersion": CLUSTER_ROLES.api_version, "kind": CLUSTER_ROLES.kind, "metadata": {"name": name}}
+        wanted = {"metadata": {"name": name}, "rules": rules}
         try:
-            await self._api.patch(
-                CLUSTER_ROLES, name, {**wanted, "rules": rules}, patch_type=APPLY, field_manager=_NAME, force=True
-            )
+            await self._api.apply(CLUSTER_ROLES, wanted, field_manager=_NAME, force=True)
         except NotFound:
             return
 

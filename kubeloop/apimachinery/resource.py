@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,16 @@ class Resource:
     plural: str
     kind: str
     namespaced: bool = True
+
+    @classmethod
+    def defined_by(cls, definition: Mapping[str, Any], version: str = "") -> Self:
+        """What a CustomResourceDefinition defines, in `version`, or in the one it is stored in."""
+        spec = definition["spec"]
+        names = [each["name"] for each in spec["versions"] if each.get("storage") or each["name"] == version]
+        if version and version not in names:
+            raise ValueError(f"{definition['metadata']['name']} has no version {version!r}")
+        plural, kind = spec["names"]["plural"], spec["names"]["kind"]
+        return cls(spec["group"], version or names[0], plural, kind, spec["scope"] == "Namespaced")
 
     @property
     def api_version(self) -> str:

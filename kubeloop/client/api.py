@@ -7,7 +7,7 @@ backs off knows better what a second attempt means. Watching for ever is the ref
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
@@ -29,6 +29,9 @@ MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
 # Longer than any admission webhook may take (30 s).
 REQUEST_TIMEOUT_SECONDS = 60.0
 
@@ -36,20 +39,22 @@ REQUEST_TIMEOUT_SECONDS = 60.0
 class Api:
     """A client of one API server. Safe for any number of concurrent tasks of one event loop.
 
-    `transport` replaces the sockets: an httpx transport, or one of our own kind.
+    `transport` replaces the sockets: an httpx transport, or one of our own kind. `token`: text, or a function that is
+    asked for it with every request (kubeconfig.TokenFile), where it changes over time.
     """
 
     def __init__(
         self,
         base_url: str,
         transport: Transport | httpx.AsyncBaseTransport | None = None,
-        token: str = "",
+        token: str | Callable[[], str] = "",
         user_agent: str = "kubeloop",
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._transport = _adapted(self.base_url, transport)
         self._headers = {"Accept": "application/json", "User-Agent": user_agent}
-        if token:
+        self._read_token = token if callable(token) else None
+        if isinstance(token, str) and token:
             self._headers["Authorization"] = f"Bearer {token}"
 
     async def __aenter__(self) -> Self:
@@ -63,8 +68,20 @@ class Api:
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    async def get(self, resource: Resource, name: str, namespace: str = "", subresource: str = "") -> Object:
-        return await self.request("GET", _path(resource, namespace, name, subresource))
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        subresource: str = "",
+        *,
+        metadata_only: bool = False,
+    ) -> Object:
+        """`metadata_only`: apiVersion, kind and metadata, and nothing else crosses the network."""
+        path = _path(resource, namespace, name, subresource)
+        if not metadata_only:
+            return await self.request("GET", path)
+        return _metadata_of(resource, await self.request("GET", path, accept=_METADATA))
 
     async def list(
         self,
@@ -76,6 +93,7 @@ class Api:
         limit: int = 0,
         continue_token: str = "",
         resource_version: str = "",
+        metadata_only: bool = False,
     ) -> Object:
         """One page of a list; items get the kind and apiVersion that the server leaves out of built-in ones."""
         query = {
@@ -85,9 +103,12 @@ class Api:
             "continue": continue_token,
             "resourceVersion": resource_version,
         }
-        page = await self.request("GET", _path(resource, namespace), query=query)
+        accept = _METADATA_LIST if metadata_only else ""
+        page = await self.request("GET", _path(resource, namespace), query=query, accept=accept)
         kind, api_version = resource.kind, resource.api_version
         items = page.get("items") or []
+        if metadata_only:
+            items = [_metadata_of(resource, item) for item in items]
         for item in items:
             item.setdefault("kind", kind)
             item.setdefault("apiVersion", api_version)
@@ -141,6 +162,34 @@ class Api:
         path = _path(resource, namespace, name, subresource)
         return await self.request("PATCH", path, query=query, body=patch, content_type=patch_type)
 
+    async def apply(
+        self,
+        resource: Resource,
+        obj: ReadOnlyObject,
+        *,
+        field_manager: str,
+        force: bool = False,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Object:
+        """Server-side apply of what `obj` says, to where its own namespace and name say; made where there is none.
+
+        Fields that `field_manager` applied before and no longer says go. A field that somebody else owns is a Conflict,
+        unless `force` takes it over: what a controller does.
+        """
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
+        return await self.patch(
+            resource,
+            name_of(obj),
+            whole,
+            namespace_of(obj),
+            patch_type=APPLY,
+            subresource=subresource,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+        )
+
     async def delete(
         self,
         resource: Resource,
@@ -173,6 +222,7 @@ class Api:
         field_selector: str = "",
         timeout_seconds: int = 0,
         bookmarks: bool = False,
+        metadata_only: bool = False,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Events until the server ends the stream or the connection is cut; an ERROR event is raised (410: Expired).
 
@@ -186,13 +236,14 @@ class Api:
             "timeoutSeconds": timeout_seconds,
             "allowWatchBookmarks": "true" if bookmarks else "",
         }
-        response = await self._send("GET", _path(resource, namespace), query, None, "", is_stream=True)
+        accept = _METADATA if metadata_only else ""
+        response = await self._send("GET", _path(resource, namespace), query, None, "", accept, is_stream=True)
         try:
             if response.status >= 400:
                 raise as_expired(from_status(response.status, await response.read()))
             async for events in decode_events(response.chunks()):
                 for event in events:
-                    yield event
+                    yield WatchEvent(event.type, _metadata_of(resource, event.object)) if metadata_only else event
         except ConnectionFailed:
             return  # cut: the caller resumes from the last version it saw
         finally:
@@ -206,6 +257,7 @@ class Api:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content_type: str = "application/json",
+        accept: str = "",
     ) -> Any:
         """Anything else: the decoded answer (JSON, or text where the server sent other than JSON).
 
@@ -213,7 +265,7 @@ class Api:
         """
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
-                response = await self._send(method, path, query, body, content_type)
+                response = await self._send(method, path, query, body, content_type, accept)
                 try:
                     content = await response.read()
                 finally:
@@ -233,6 +285,7 @@ class Api:
         query: Mapping[str, Any] | None,
         body: Any,
         content_type: str,
+        accept: str = "",
         is_stream: bool = False,
     ) -> Response:
         if query and (encoded := urlencode([(k, v) for k, v in query.items() if v])):
@@ -241,6 +294,10 @@ class Api:
         if body is not None:
             content = body if isinstance(body, bytes) else orjson.dumps(body)
             headers = {**headers, "Content-Type": content_type}
+        if accept:
+            headers = {**headers, "Accept": accept}
+        if self._read_token is not None:
+            headers = {**headers, "Authorization": f"Bearer {self._read_token()}"}
         return await self._transport.send(Request(method, path, headers, content, is_stream))
 
 
@@ -248,6 +305,11 @@ def _adapted(base_url: str, transport: Transport | httpx.AsyncBaseTransport | No
     if transport is None:
         return Connections(base_url)
     return transport if hasattr(transport, "send") else HttpxTransport(base_url, transport)
+
+
+def _metadata_of(resource: Resource, answer: Object) -> Object:
+    """What a PartialObjectMetadata says, as part of the object it is of; a server that knows none sent all of it."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": answer.get("metadata") or {}}
 
 
 def _path(resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object, ObjectKey
 from kubeloop.client.api import Api
+from kubeloop.client.indexes import by_field
 from kubeloop.client.reflector import Reflector, Scope
 from kubeloop.client.store import Delta, IndexFunction, LabelSelector, Objects, Store
 
@@ -60,6 +61,10 @@ class Informer:
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         self.store.add_index(name, function)
+
+    def index_field(self, *path: str) -> None:
+        """Have `by_index(path, value)` find objects by a field: `index_field("spec.nodeName")` (indexes.by_field)."""
+        self.add_index(".".join(path), by_field(*path))
 
     def by_index(self, name: str, value: str) -> Objects:
         return self.store.by_index(name, value)

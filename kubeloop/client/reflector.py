@@ -40,9 +40,11 @@ class Scope(NamedTuple):
     namespace: str = ""
     label_selector: str = ""
     field_selector: str = ""
+    metadata_only: bool = False
 
     def __str__(self) -> str:
-        parts = [str(self.resource), self.namespace, self.label_selector, self.field_selector]
+        contents = "metadata" if self.metadata_only else ""
+        parts = [str(self.resource), self.namespace, self.label_selector, self.field_selector, contents]
         return " ".join(part for part in parts if part)
 
 
@@ -82,15 +84,16 @@ class Reflector:
     async def _list(self) -> None:
         objects: list[Object] = []
         continue_token = ""
-        _, namespace, label_selector, field_selector = self._scope
+        resource, namespace, label_selector, field_selector, metadata_only = self._scope
         while True:
             page = await self._api.list(
-                self._scope.resource,
+                resource,
                 namespace,
                 label_selector=label_selector,
                 field_selector=field_selector,
                 limit=PAGE_SIZE,
                 continue_token=continue_token,
+                metadata_only=metadata_only,
             )
             objects += page["items"]
             continue_token = metadata(page).get("continue") or ""
@@ -111,6 +114,7 @@ class Reflector:
             field_selector=self._scope.field_selector,
             timeout_seconds=int(MIN_WATCH_SECONDS * (1 + self._rng.random())),
             bookmarks=True,
+            metadata_only=self._scope.metadata_only,
         )
         async with aclosing(events):
             async for kind, obj in events:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.reflector import Scope
 from kubeloop.runtime.controller import Controller, Surroundings
 from kubeloop.runtime.event_recorder import EventRecorder
+from kubeloop.runtime.reader import CachedReader
 
 if TYPE_CHECKING:
     from kubeloop.runtime.metrics import RuntimeMetrics
@@ -62,10 +63,19 @@ class Manager:
         return self._is_ready
 
     def informer(
-        self, resource: Resource, namespace: str = "", label_selector: str = "", field_selector: str = ""
+        self,
+        resource: Resource,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        *,
+        metadata_only: bool = False,
     ) -> Informer:
-        """The shared informer of these arguments. Asked for while the manager runs, it starts at once."""
-        scope = Scope(resource, namespace, label_selector, field_selector)
+        """The shared informer of these arguments. Asked for while the manager runs, it starts at once.
+
+        `metadata_only`: its objects have apiVersion, kind and metadata, and the rest is not even transferred.
+        """
+        scope = Scope(resource, namespace, label_selector, field_selector, metadata_only)
         if scope not in self._informers:
             detector = self.options.mutation_detector
             informer = Informer(self.api, scope, self.clock, self.rng, mutation_detector=detector)
@@ -80,6 +90,10 @@ class Manager:
         task = self._informer_tasks.pop(informer.scope, None)
         if task is not None:
             task.cancel()
+
+    def reader(self, uncached: Collection[Resource] = ()) -> CachedReader:
+        """Reads by name and by list out of informers; those of the resources in `uncached` go to the API server."""
+        return CachedReader(self.api, self.informer, uncached)
 
     def event_recorder(self, component: str, host: str = "") -> EventRecorder:
         """The shared recorder of a component; its events are sent while the manager runs."""

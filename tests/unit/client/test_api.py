@@ -52,6 +52,10 @@ async def _await(awaitable: Awaitable[Any]) -> Any:
             lambda api: api.patch(DEPLOYMENTS, "web", {}, "default", patch_type=APPLY, field_manager="me", force=True),
             "PATCH /apis/apps/v1/namespaces/default/deployments/web?fieldManager=me&force=true",
         ),
+        (
+            lambda api: api.apply(PODS, POD, field_manager="me", force=True, subresource="status"),
+            "PATCH /api/v1/namespaces/default/pods/web/status?fieldManager=me&force=true",
+        ),
     ],
 )
 def test_where_a_request_goes(call: Callable[[Api], Awaitable[Any]], expected: str) -> None:
@@ -142,3 +146,42 @@ def test_a_watch_from_a_forgotten_version_is_expired() -> None:
 
     with pytest.raises(Expired, match="too old"):
         asyncio.run(watch())
+
+
+def test_metadata_is_asked_for_by_its_media_type() -> None:
+    """Get and watch ask for one PartialObjectMetadata, lists for a list; what comes is of the object's own kind.
+
+    A server that knows no such thing sends whole objects: the rest is left out here.
+    """
+    whole = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"nodeName": "n1"}}
+    bare = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}}
+
+    request, found = send(lambda api: api.get(PODS, "web", "default", metadata_only=True), json_answer(whole))
+    list_request, page = send(lambda api: api.list(PODS, metadata_only=True), json_answer({"items": [whole]}))
+
+    assert "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" == request.headers["Accept"]
+    assert "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" == list_request.headers["Accept"]
+    assert bare == found
+    assert [bare] == page["items"]
+
+
+def test_an_apply_says_what_it_applies() -> None:
+    """The media type of an apply; kind and apiVersion are added where the object does not say them."""
+    request, _ = send(lambda api: api.apply(PODS, {"metadata": {"name": "web"}}, field_manager="me"))
+
+    assert APPLY == request.headers["Content-Type"]
+    assert {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}} == orjson.loads(request.body)
+
+
+def test_a_token_that_changes_is_asked_for_each_time() -> None:
+    """A function in the place of the token: what it says at that moment goes along."""
+    tokens = iter(("old", "new"))
+
+    async def main() -> list[str]:
+        script = Script([json_answer({}), json_answer({})])
+        api = Api("http://x", script, lambda: next(tokens))
+        for _ in range(2):
+            await api.get(PODS, "web", "default")
+        return [request.headers["Authorization"] for request in script.requests]
+
+    assert ["Bearer old", "Bearer new"] == asyncio.run(main())
