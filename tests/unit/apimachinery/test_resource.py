@@ -30,5 +30,5 @@ def test_a_definition_says_what_it_defines() -> None:
 
 def test_a_version_that_is_not_defined_is_refused() -> None:
     """The message names both."""
-    with pytest.raises(ValueError, match="widgets.example.com has no version 'v2'"):
+    with pytest.raises(ValueError, match=r"widgets\.example\.com has no version 'v2'"):
         Resource.defined_by(a_definition(), "v2")
