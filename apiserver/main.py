@@ -22,7 +22,7 @@ from apiserver.admission.catalog import PluginFlagError, enabled
 from apiserver.auth.authentication import API_AUDIENCES, TokenFile
 from apiserver.auth.modes import ALWAYS_ALLOW, RBAC, ModeError, check_modes
 from apiserver.auth.tokens.discovery import KEYS_PATH
-from apiserver.auth.tokens.keyring import FILE, Keyring
+from apiserver.auth.tokens.keyring import Keyring
 from apiserver.auth.tokens.service_accounts import TokenSettings
 from apiserver.connections import ClientConnection, check_files
 from apiserver.handlers.audit_file import Rotation
@@ -38,6 +38,7 @@ from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
+from kubeloop.tokens import key_file
 
 # A stop waits this long for requests under way; watches are ended at once.
 GRACEFUL_STOP_SECONDS = 5
@@ -213,7 +214,7 @@ def _token_settings(options: argparse.Namespace) -> TokenSettings:
 def _keyring(options: argparse.Namespace) -> Keyring:
     """Keys of the user's own are read now, so that a bad one is said now; ours is made when it is needed."""
     given, others = options.service_account_signing_key_file, options.service_account_key_file
-    own = None if options.storage == "memory" else options.data_dir / FILE
+    own = None if options.storage == "memory" else options.data_dir / key_file.NAME
     keyring = Keyring(given or own, others)
     for file in [*([given] if given else []), *others]:
         try:

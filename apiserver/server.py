@@ -25,6 +25,7 @@ from apiserver.auth.nodes.relations import Relations
 from apiserver.auth.rbac import Rbac
 from apiserver.auth.tokens.discovery import KEYS_PATH
 from apiserver.auth.tokens.keyring import Keyring
+from apiserver.auth.tokens.legacy import LegacyTokens
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.auth.tokens.service_accounts import ServiceAccountTokens, TokenSettings
 from apiserver.bootstrap import bootstrap, create_namespace
@@ -133,8 +134,10 @@ class ApiServer:
         conversions = ConversionWebhooks(self._webhooks, rng, clock.monotonic, ConversionMetrics())
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
-        tokens = ServiceAccountTokens(reader, keyring or Keyring(), clock, rng, token_settings)
-        authenticator = Authenticator((*sources, tokens), allow_anonymous, tokens.settings.audiences)
+        keyring = keyring or Keyring()
+        tokens = ServiceAccountTokens(reader, keyring, clock, rng, token_settings)
+        legacy_tokens = LegacyTokens(reader, keyring, tokens.settings.audiences)
+        authenticator = Authenticator((*sources, legacy_tokens, tokens), allow_anonymous, tokens.settings.audiences)
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
         asks = bool(sources) or knows_certificates
         gate = Gate(authenticator.authenticate if asks else _unsecured, authorizer, kubectl)

@@ -61,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
         help="addresses of pods, of which each node gets a block; one network, or one of each family"
         " (default %(default)s)",
     )
+    parser.add_argument(
+        "--service-account-private-key-file",
+        type=Path,
+        help="the key that signs tokens in Secrets, the API server's own; made with the first token where it is not"
+        " there. Without this no such Secret is filled",
+    )
     signing_flags.add_flags(parser)
     return parser
 
@@ -76,6 +82,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     settings = Settings(
         default_storage_class=arguments.default_storage_class,
         cluster_cidr=arguments.cluster_cidr,
+        service_account_key=arguments.service_account_private_key_file,
         signing=signing_flags.signing_of(arguments),
     )
     if arguments.root_ca_file:

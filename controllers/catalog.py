@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from controllers import (
     certificates,
@@ -29,6 +30,7 @@ from controllers import (
     replicaset,
     resource_quota,
     root_ca_publisher,
+    service_account_tokens,
     serviceaccount,
     stateful_set,
     taint_eviction,
@@ -47,6 +49,7 @@ class Settings:
     root_ca: str = root_ca_publisher.PLACEHOLDER
     default_storage_class: bool = False
     cluster_cidr: str = node_ipam.DEFAULT_CLUSTER_CIDR
+    service_account_key: Path | None = None
     signing: Signing = field(default_factory=Signing)
 
 
@@ -70,6 +73,12 @@ class Loop:
 
 LOOPS: tuple[Loop, ...] = (
     Loop("serviceaccount-controller", "serviceaccount", serviceaccount.add_to),
+    Loop(
+        "serviceaccount-token-controller",
+        "serviceaccount-token",
+        service_account_tokens.add_to,
+        ("root_ca", "service_account_key"),
+    ),
     Loop("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", root_ca_publisher.add_to, ("root_ca",)),
     Loop("deployment-controller", "deployment", deployment.add_to),
     Loop("replicaset-controller", "replicaset", replicaset.add_replica_sets),

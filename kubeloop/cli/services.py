@@ -11,10 +11,12 @@ from pathlib import Path
 from kubeloop.cli.options import UpOptions
 from kubeloop.cli.secure import CONTROLLERS, NODES, SCHEDULER, Secured
 from kubeloop.private_files import write_private
+from kubeloop.tokens import key_file
 
 APISERVER = "apiserver"
 # kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
 KUBECTL_USER = "--insecure-kubectl-user"
+_SIGNING_KEY = "--service-account-signing-key-file="
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
     controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone, _version_flag(options))
     others = [
         *_authority_flags(options, secured),
+        *_token_flags(options),
         *(["--default-storage-class"] if options.default_storage_class else []),
     ]
     return (
@@ -79,6 +82,15 @@ def _authority_flags(options: UpOptions, secured: Secured | None) -> list[str]:
         return [f"--root-ca-file={secured.ca_file}", *_signing_flags(*pair)]
     folder = options.data_dir
     return [*_signing_flags(folder / "signer.crt", folder / "signer.key"), "--make-cluster-signing-authority"]
+
+
+def _token_flags(options: UpOptions) -> list[str]:
+    """Tokens in Secrets are signed with the API server's key: a server that keeps none would not know them."""
+    given = [argument for argument in options.apiserver_args if argument.startswith(_SIGNING_KEY)]
+    if not given and "--storage=memory" in options.apiserver_args:
+        return []
+    file = given[-1].removeprefix(_SIGNING_KEY) if given else options.data_dir / key_file.NAME
+    return [f"--service-account-private-key-file={file}"]
 
 
 def _signing_flags(certificate: Path, key: Path) -> list[str]:

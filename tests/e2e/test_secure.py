@@ -29,6 +29,13 @@ metadata: {name: settings}
 data: {key: value}
 """
 
+TOKEN_SECRET = """
+apiVersion: v1
+kind: Secret
+metadata: {name: keeper, annotations: {kubernetes.io/service-account.name: keeper}}
+type: kubernetes.io/service-account-token
+"""
+
 
 @pytest.fixture(scope="module")
 def secure_stack() -> Iterator[Stack]:
@@ -150,6 +157,23 @@ def test_a_service_account_acts_with_its_token(secure_stack: Stack, authority: A
     admin("delete serviceaccount robot")
     with pytest.raises(KubectlError, match="You must be logged in to the server"):
         robot("get services")
+
+
+def test_a_token_in_a_secret_is_a_login(secure_stack: Stack, authority: Authority, tmp_path: Path) -> None:
+    """It is filled in with the authority beside it, and worth nothing without the Secret."""
+    admin = secure_stack.kubectl
+    admin("create serviceaccount keeper")
+    admin("create -f -", TOKEN_SECRET)
+    admin("wait --for=jsonpath={.data.token} secret/keeper --timeout=30s")
+    data = {name: base64.b64decode(text).decode() for name, text in admin.json("get secret keeper")["data"].items()}
+    keeper = with_token(secure_stack, authority, tmp_path, data["token"])
+
+    assert (authority.certificate.strip(), "default") == (data["ca.crt"].strip(), data["namespace"])
+    assert "system:serviceaccount:default:keeper" == whoami(keeper)["username"]
+
+    admin("delete secret keeper")
+    with pytest.raises(KubectlError, match="You must be logged in to the server"):
+        keeper("auth whoami")
 
 
 def test_who_names_nobody_sees_little(secure_stack: Stack, authority: Authority) -> None:

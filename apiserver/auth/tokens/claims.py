@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from apiserver.auth.authentication import TokenRefused, User, service_account_user
-from apiserver.auth.tokens import jwt
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import parse_time
+from kubeloop.tokens import jwt
 
 # How far the clocks of two servers may lie apart.
 LEEWAY_SECONDS = 60

@@ -7,15 +7,14 @@ made when the first token is asked for, in a thread (200 ms), and kept in the da
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from apiserver.auth.tokens.keys import PrivateKey, PublicKey
+from kubeloop.tokens import key_file
 
-FILE = "service-account.key"
+if TYPE_CHECKING:
+    from kubeloop.tokens.keys import PrivateKey, PublicKey
 
 
 class Keyring:
@@ -29,6 +28,7 @@ class Keyring:
         self._file, self._others = file, tuple(others)
         self._private: PrivateKey | None = None
         self._public: Sequence[PublicKey] | None = None
+        self._knows_own = False  # whether the public half of the signing key is among them
         self._making = asyncio.Lock()  # two first requests make one key
 
     async def signing(self) -> PrivateKey:
@@ -47,9 +47,10 @@ class Keyring:
     def verifying(self, key_id: str = "") -> Sequence[PublicKey]:
         """The keys that may have signed a token which names that key; all where it names none.
 
-        No key is made for this: what no key of ours can have signed is nobody's token.
+        No key is made for this: what no key of ours can have signed is nobody's token. But the loop of token Secrets
+        may have made it meanwhile.
         """
-        if self._public is None:
+        if self._public is None or (not self._knows_own and self._has_file()):
             self._public = self._read_public()
         return [key for key in self._public if not key_id or key.key_id == key_id]
 
@@ -57,36 +58,27 @@ class Keyring:
         """Read what was given. Raises KeyFileError or OSError: better at the start than at the first token."""
         self._read_public()
 
-    def _read_or_make(self) -> PrivateKey:
-        from apiserver.auth.tokens import keys  # costs 100 ms
+    def _has_file(self) -> bool:
+        return self._file is not None and self._file.exists()
 
-        if self._file is None:
-            return keys.generate()
-        if not self._file.exists():
-            _write_private(self._file, keys.generate().to_pem())
-        return keys.read_private_key(self._file.read_bytes())
+    def _read_or_make(self) -> PrivateKey:
+        if self._file is not None:
+            return key_file.read_or_make(self._file)
+        from kubeloop.tokens import keys  # costs 100 ms
+
+        return keys.generate()
 
     def _read_public(self) -> Sequence[PublicKey]:
         texts = [file.read_bytes() for file in self._others]
-        if self._private is None and self._file is not None and self._file.exists():
+        self._knows_own = self._private is not None
+        if self._private is None and self._file is not None and self._has_file():
             texts.insert(0, self._file.read_bytes())
+            self._knows_own = True
         if not texts:
             return [] if self._private is None else [self._private.public]
-        from apiserver.auth.tokens import keys  # costs 100 ms
+        from kubeloop.tokens import keys  # costs 100 ms
 
         found = [] if self._private is None else [self._private.public]
         for text in texts:
             found += keys.read_public_keys(text)
         return list({key.key_id: key for key in found}.values())
-
-
-def _write_private(file: Path, text: bytes) -> None:
-    """As a whole: a server that is killed here leaves no half of a key."""
-    temporary = file.with_name(f"{file.name}.new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(descriptor)
-    temporary.replace(file)

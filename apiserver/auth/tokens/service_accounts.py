@@ -9,25 +9,22 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from apiserver.auth.authentication import API_AUDIENCES, Identity, TokenRefused
+from apiserver.auth.authentication import API_AUDIENCES, Identity
 from apiserver.auth.tokens import claims as claims_of
-from apiserver.auth.tokens import jwt
 from apiserver.auth.tokens.claims import Bound
 from apiserver.auth.tokens.keyring import Keyring
+from apiserver.auth.tokens.verification import Verification, shared_audiences
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.names import new_uid
+from kubeloop.tokens import jwt
 
 # A kubelet asks for this many seconds for the token it mounts into a pod. Old clients read that file once: such a token
 # stays good for a year (--service-account-extend-token-expiration).
 MOUNTED_TOKEN_SECONDS = 3607
 EXTENDED_SECONDS = 365 * 24 * 60 * 60
-
-MAX_KNOWN_TOKENS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +44,7 @@ class ServiceAccountTokens:
     ) -> None:
         self._reader, self.keyring, self._clock, self._rng = reader, keyring, clock, rng
         self.settings = settings or TokenSettings()
-        # Claims of tokens whose signature was found right, which never changes; whether they still hold is asked every
-        # time. Full: all are forgotten and verified anew.
-        self._known: dict[str, jwt.Claims] = {}
+        self._verification = Verification(keyring, self.settings.issuers)
 
     async def issue(
         self, account: ReadOnlyObject, audiences: Sequence[str], seconds: int, bound: Bound | None = None
@@ -73,10 +68,10 @@ class ServiceAccountTokens:
 
     def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
         """The service account of a token of ours; None for any other token. Raises TokenRefused."""
-        claims = self._known.get(token) or self._verified(token)
+        claims = self._verification.claims_of(token)
         if claims is None:
             return None
-        shared = self._shared_audiences(claims, audiences)
+        shared = shared_audiences(claims, self.settings.audiences, audiences)
         now = self._clock.now()
         claims_of.check_times(claims, now)
         return Identity(claims_of.user_of(claims, self._reader, now), shared)
@@ -87,39 +82,3 @@ class ServiceAccountTokens:
         if extends and bound is not None and bound.kind == "pod" and set(audiences) <= set(self.settings.audiences):
             return EXTENDED_SECONDS, seconds
         return seconds, 0
-
-    def _verified(self, token: str) -> jwt.Claims | None:
-        """The claims of a token that one of our keys signed."""
-        taken_apart = jwt.take_apart(token)
-        if taken_apart is None or taken_apart.claims.get("iss") not in self.settings.issuers:
-            return None
-        key_id = taken_apart.header.get("kid")
-        keys = self.keyring.verifying(key_id if isinstance(key_id, str) else "")
-        if not keys:
-            raise TokenRefused("invalid signature, no keys found")
-        if not taken_apart.is_signed_by_any(keys):
-            raise TokenRefused("square/go-jose: error in cryptographic primitive")
-        if len(self._known) >= MAX_KNOWN_TOKENS:
-            self._known.clear()
-        self._known[token] = taken_apart.claims
-        return taken_apart.claims
-
-    def _shared_audiences(self, claims: jwt.Claims, audiences: Sequence[str]) -> tuple[str, ...]:
-        """Those of the audiences asked for that the token is good for."""
-        own = _audiences(claims.get("aud")) or tuple(self.settings.audiences)
-        shared = tuple(audience for audience in own if audience in audiences)
-        if not shared:
-            raise TokenRefused(
-                f"token audiences {_go_list(own)} is invalid for the target audiences {_go_list(audiences)}"
-            )
-        return shared
-
-
-def _audiences(value: Any) -> tuple[str, ...]:
-    """A token may write one audience as a string."""
-    listed = value if isinstance(value, list) else [value]
-    return tuple(audience for audience in listed if isinstance(audience, str))
-
-
-def _go_list(texts: Sequence[str]) -> str:
-    return "[" + " ".join(map(go_quote, texts)) + "]"

@@ -6,15 +6,15 @@ import asyncio
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apiserver.auth.authentication import API_AUDIENCES, Identity, TokenRefused
-from apiserver.auth.tokens import jwt, keys
 from apiserver.auth.tokens.claims import Bound
-from apiserver.auth.tokens.keyring import FILE, Keyring
+from apiserver.auth.tokens.keyring import Keyring
 from apiserver.auth.tokens.service_accounts import (
     EXTENDED_SECONDS,
     MOUNTED_TOKEN_SECONDS,
@@ -22,6 +22,7 @@ from apiserver.auth.tokens.service_accounts import (
     TokenSettings,
 )
 from kubeloop.apimachinery.meta import Object
+from kubeloop.tokens import jwt, key_file, keys
 from tests.testkit.reader import DictReader, InstantClock
 
 KEY = keys.generate().to_pem()
@@ -32,7 +33,7 @@ NODE: Object = {"metadata": {"name": "node-0", "uid": "node-uid"}}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / FILE
+    path = tmp_path / key_file.NAME
     path.write_bytes(KEY)
     return path
 
@@ -40,10 +41,10 @@ def file(tmp_path: Path) -> Path:
 class World:
     """Tokens over a few objects, at a time of its own."""
 
-    def __init__(self, file: Path, settings: TokenSettings | None = None) -> None:
+    def __init__(self, file: Path, settings: TokenSettings | None = None, others: Sequence[Path] = ()) -> None:
         self.reader = DictReader().put("serviceaccounts", BOT).put("pods", POD).put("nodes", NODE)
         self.clock = InstantClock()
-        self.tokens = ServiceAccountTokens(self.reader, Keyring(file), self.clock, random.Random(1), settings)
+        self.tokens = ServiceAccountTokens(self.reader, Keyring(file, others), self.clock, random.Random(1), settings)
 
     def issue(self, seconds: int = 600, audiences: Any = API_AUDIENCES, bound: Bound | None = None) -> str:
         return asyncio.run(self.tokens.issue(BOT, audiences, seconds, bound))
@@ -194,8 +195,7 @@ def test_a_token_of_another_key_is_refused(file: Path, tmp_path: Path) -> None:
 def test_a_key_that_signed_before_still_verifies(file: Path, tmp_path: Path) -> None:
     """--service-account-key-file keeps the tokens of an older key good."""
     token = World(file).issue()
-    world = World(tmp_path / "new.key")
-    world.tokens.keyring = Keyring(tmp_path / "new.key", [file])
+    world = World(tmp_path / "new.key", others=[file])
 
     assert world.identify(token) is not None
 
@@ -210,19 +210,19 @@ def test_another_issuers_token_is_not_looked_at(file: Path) -> None:
 
 def test_the_key_is_made_once_and_kept(tmp_path: Path) -> None:
     """Readable for its owner only; a server that starts again verifies the tokens of before."""
-    path = tmp_path / FILE
+    path = tmp_path / key_file.NAME
     first, second = World(path), World(path)
 
     token = first.issue()
 
     assert 0o600 == path.stat().st_mode & 0o777
     assert second.identify(token) is not None
-    assert [FILE] == [file.name for file in tmp_path.iterdir()]
+    assert [key_file.NAME] == [file.name for file in tmp_path.iterdir()]
 
 
 def test_no_key_is_made_to_verify(tmp_path: Path) -> None:
     """A server that never issued a token knows that none is its own."""
-    path = tmp_path / FILE
+    path = tmp_path / key_file.NAME
     token = World(tmp_path / "strange.key").issue()
 
     with pytest.raises(TokenRefused, match="no keys found"):

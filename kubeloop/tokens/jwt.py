@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from apiserver.auth.tokens.keys import PrivateKey, PublicKey
+    from kubeloop.tokens.keys import PrivateKey, PublicKey
 
 Claims = dict[str, Any]
 

@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from apiserver.auth.tokens import jwt, keys
-from apiserver.auth.tokens.keys import PrivateKey
+from kubeloop.tokens import jwt, keys
+from kubeloop.tokens.keys import PrivateKey
 
 KEYS = {
     "RS256": rsa.generate_private_key(public_exponent=65537, key_size=2048),

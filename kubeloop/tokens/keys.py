@@ -1,7 +1,7 @@
 """The keys behind service account tokens: the private one that signs, and the public ones that verify.
 
-Only `keyring.py` imports this module, and only when a token is to be signed or verified: `cryptography` takes 100 ms to
-load. RSA keys sign with RS256, P-256, P-384 and P-521 keys with ES256, ES384 and ES512, as the real server's do.
+It is imported only when a token is to be signed or verified: `cryptography` takes 100 ms to load. RSA keys sign with
+RS256, P-256, P-384 and P-521 keys with ES256, ES384 and ES512, as the real server's do.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
-from apiserver.auth.tokens.jwt import base64url
 from kubeloop.apimachinery import pem
+from kubeloop.tokens.jwt import base64url
 
 RSA_BITS = 2048
 
