@@ -53,6 +53,8 @@ def parser() -> argparse.ArgumentParser:
     add("--tls-cert-file", type=Path, metavar="FILE", help="serve HTTPS with this certificate")
     add("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
     add("--client-ca-file", type=Path, metavar="FILE", help="whose client certificates name users (CN) and groups (O)")
+    add("--proxy-client-cert-file", type=Path, metavar="FILE", help="the certificate shown to aggregated API servers")
+    add("--proxy-client-key-file", type=Path, metavar="FILE", help="its key")
     _add_token_flags(add)
     add("--max-requests-inflight", type=_count, default=MAX_READS, metavar="N", help="reads at once; 0: no limit")
     add(

@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             admission_plugins=_admission_plugins(options),
             flags=flags.shown(options),
             schema=Schema.load(options.kubernetes_version),
+            proxy_certificate=_proxy_certificate(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -131,6 +132,21 @@ def _check_tls(options: argparse.Namespace) -> None:
         given = f"--tls-cert-file={certificate} --tls-private-key-file={key}"
         client_ca = f" --client-ca-file={options.client_ca_file}" if options.client_ca_file else ""
         raise UsageError(f"{given}{client_ca}: {error.strerror or error}") from error
+
+
+def _proxy_certificate(options: argparse.Namespace) -> tuple[str, str] | None:
+    """What aggregated API servers know this one by; certificate and key come together and fit."""
+    certificate, key = options.proxy_client_cert_file, options.proxy_client_key_file
+    if not certificate and not key:
+        return None
+    if not certificate or not key:
+        raise UsageError("--proxy-client-cert-file and --proxy-client-key-file are needed, both")
+    try:
+        check_files(certificate, key, None)
+    except OSError as error:
+        given = f"--proxy-client-cert-file={certificate} --proxy-client-key-file={key}"
+        raise UsageError(f"{given}: {error.strerror or error}") from error
+    return str(certificate), str(key)
 
 
 def _check_audit_log(path: str) -> None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.admission.webhooks.metrics import WebhookMetrics
+from apiserver.aggregation.aggregator import Aggregator
+from apiserver.aggregation.registration import Registration
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.bootstrap.users import NODE_RULES
 from apiserver.auth.escalation import Escalation
@@ -40,9 +42,12 @@ from apiserver.handlers.health import Check, Health
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_objects
 from apiserver.handlers.openapi import OpenApiDocuments
+from apiserver.handlers.proxying import Proxy
 from apiserver.handlers.response import Asgi
 from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.handlers.system import build, listed_paths
+from apiserver.outgoing.outgoing import Outgoing
+from apiserver.outgoing.services import ServiceResolver
 from apiserver.registry.catalog import Catalog
 from apiserver.registry.context import CacheReader, Machinery
 from apiserver.registry.custom.conversion_metrics import ConversionMetrics
@@ -58,12 +63,11 @@ from apiserver.watch.cache import WatchCache
 from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
 from apiserver.webhooks.client import WebhookClient
-from apiserver.webhooks.services import ServiceResolver
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.releases import git_version
 
 if TYPE_CHECKING:
-    from apiserver.webhooks.connections import Transports
+    from apiserver.outgoing.connections import Transports
 
 # What a start does before the server is ready, by upstream's names.
 START_HOOKS = (
@@ -102,13 +106,15 @@ class ApiServer:
         webhook_transports: Transports | None = None,
         schema: Schema | None = None,
         flags: Mapping[str, str] | None = None,
+        proxy_certificate: tuple[str, str] | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
         `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
-        webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks are
-        called over. `schema` is that of another minor version: what it does not have is not served. `flags` are what
-        /flagz shows.
+        webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks and
+        aggregated API servers are called over; to the latter the server shows `proxy_certificate`, files of a
+        certificate and its key. `schema` is that of another minor version: what it does not have is not served.
+        `flags` are what /flagz shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -123,15 +129,16 @@ class ApiServer:
         authorizer = authorizer_of(authorization_modes, nodes, rbac)
         ledger = StorageLedger(storage, self.cache)
         forms = CatalogForms(catalog, schema)
-        self._webhooks = WebhookClient(ServiceResolver(reader, own_address), webhook_transports)
+        self._outgoing = Outgoing(ServiceResolver(reader, own_address), webhook_transports)
+        webhooks = WebhookClient(self._outgoing)
         escalation, webhook_metrics = Escalation(authorizer, rbac), WebhookMetrics()
         given = Dependencies(
-            reader, ledger, escalation, clock, rng, forms, self._webhooks, webhook_metrics, self._create_namespace
+            reader, ledger, escalation, clock, rng, forms, webhooks, webhook_metrics, self._create_namespace
         )
         chain = chain_of(given, admission_plugins)
         machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
         self.registry = Registry(machinery)
-        conversions = ConversionWebhooks(self._webhooks, rng, clock.monotonic, ConversionMetrics())
+        conversions = ConversionWebhooks(webhooks, rng, clock.monotonic, ConversionMetrics())
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
         keyring = keyring or Keyring()
@@ -142,6 +149,10 @@ class ApiServer:
         asks = bool(sources) or knows_certificates
         gate = Gate(authenticator.authenticate if asks else _unsecured, authorizer, kubectl)
         limits = limits or InFlightLimits()
+        self._aggregator = Aggregator(self.registry, self._outgoing, proxy_certificate)
+        self._registration = Registration(self.registry)
+        aggregated = self._aggregator.aggregated
+        self._proxy = Proxy(aggregated, self._aggregator.calls, gate, limits, times)
         metrics = Metrics(
             clock.monotonic,
             [
@@ -152,14 +163,17 @@ class ApiServer:
                 self.cache.events.families,
                 in_flight(limits),
                 stored_objects(catalog, self.cache),
+                self._aggregator.metrics.families,
                 build_info(build(schema.version)),
             ],
         )
         subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
-        api = KubernetesApi(self.registry, Decoder(schema), gate, subresources, metrics.requests, limits, times)
-        openapi = OpenApiDocuments(schema, catalog, git_version(schema.version), clock.now)
+        api = KubernetesApi(
+            self.registry, Decoder(schema), gate, subresources, metrics.requests, aggregated, limits, times
+        )
+        openapi = OpenApiDocuments(schema, catalog, git_version(schema.version), clock.now, self._aggregator)
         health = Health(self._checks())
-        application = Application(api, gate, schema.version, catalog, openapi, metrics, health)
+        application = Application(api, gate, schema.version, catalog, openapi, metrics, health, self._proxy)
         issuer_discovery.add_routes(application, tokens, keys_uri)
         zpages.add_routes(application, schema.version, clock, rng, lambda: listed_paths(catalog, health), flags or {})
         self._audit_log = AuditLog(audit, clock) if audit is not None and audit.path else None
@@ -175,18 +189,22 @@ class ApiServer:
         try:
             await self._tail.load()
             self._custom_resources.start()
+            self._aggregator.start()
             async with asyncio.TaskGroup() as tasks:
                 background = [tasks.create_task(self._tail.run()), tasks.create_task(self._compactor.run())]
                 background.append(tasks.create_task(self._custom_resources.run()))
                 if self._audit_log is not None:
                     background.append(tasks.create_task(self._audit_log.run()))
                 await bootstrap(self.registry)
+                await self._registration.start()
+                background.append(tasks.create_task(self._registration.run()))
+                background.append(tasks.create_task(self._aggregator.run()))
                 self._is_started = True
                 yield
                 for task in background:
                     task.cancel()
         finally:
-            await self._webhooks.close()
+            await self._outgoing.close()
             await self._storage.close()
 
     async def _create_namespace(self, name: str) -> None:
@@ -210,6 +228,7 @@ class ApiServer:
         """Let every watch end, so that the server can stop; their clients watch again elsewhere or later."""
         self._is_stopping = True
         self.cache.broadcast.close()
+        self._proxy.stop()
 
 
 def _unsecured(authorization: str, certified: User | None) -> User:

@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 
 from apiserver.admission.chain import unheard
+from apiserver.aggregation.aggregated import Aggregated
 from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import PASSAGE, Gate, Passage, unnoted
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
-from apiserver.handlers.bodies import MAX_BODY_BYTES, Body, Decoder, too_large
+from apiserver.handlers.bodies import Body, Decoder, HungUp, read_body
 from apiserver.handlers.call import Call
 from apiserver.handlers.compression import compressed, is_large
 from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
@@ -62,10 +63,6 @@ HUNG_UP = 499
 APPLY_TYPES = b"application/apply-patch+"
 
 
-class HungUp(Exception):
-    """The client went away before its request was whole: nobody waits for an answer."""
-
-
 class KubernetesApi:
     """Serves /api and /apis."""
 
@@ -76,10 +73,12 @@ class KubernetesApi:
         gate: Gate,
         subresources: SubresourceHandler,
         requests: Requests,
+        aggregated: Aggregated,
         limits: InFlightLimits | None = None,
         times: Times = USUAL,
     ) -> None:
-        self._limits, self._times = limits or InFlightLimits(), times
+        """`aggregated`: what others answer for. Requests for that come not here, but discovery tells of it."""
+        self._limits, self._times, self._aggregated = limits or InFlightLimits(), times, aggregated
         self._registry, self._decoder = registry, decoder
         self._gate, self._subresources, self._requests = gate, subresources, requests
 
@@ -134,7 +133,7 @@ class KubernetesApi:
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
 
         async def serve() -> Response | None:
-            body = await _read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+            body = await read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
             call = Call(
                 self._registry,
                 self._decoder,
@@ -171,19 +170,21 @@ class KubernetesApi:
 
     def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
         """The target of a path, or the discovery document it asks for."""
-        catalog = self._registry.catalog
+        catalog, aggregated = self._registry.catalog, self._aggregated
         if segments[0] == "api":
             group, rest = "", segments[1:]
         elif len(segments) == 1:
-            return discovery.groups(catalog, _accept(headers), headers.get(b"if-none-match", b""))
+            return discovery.groups(catalog, aggregated, _accept(headers), headers.get(b"if-none-match", b""))
         else:
             group, rest = segments[1], segments[2:]
-            if not group or group not in catalog.groups():
+            if not group or (group not in catalog.groups() and group not in aggregated.groups(catalog)):
                 return NOT_FOUND_TEXT
         if not rest:
             if not group:
-                return discovery.core(catalog, _accept(headers), headers.get(b"if-none-match", b""))
-            return discovery.group(catalog, group, _accept(headers))
+                return discovery.core(catalog, aggregated, _accept(headers), headers.get(b"if-none-match", b""))
+            return discovery.group(group, aggregated.groups(catalog)[group], _accept(headers))
+        if group not in catalog.groups():
+            return NOT_FOUND_TEXT
         version, rest = rest[0], rest[1:]
         try:
             if version not in catalog.groups().get(group, ()):
@@ -218,23 +219,3 @@ def _accept(headers: dict[bytes, bytes]) -> str:
 
 
 _NO_BODY = Body(b"", "")
-
-
-async def _read_body(headers: dict[bytes, bytes], receive: Receive) -> Body:
-    """The whole body; 413 as soon as it is known to be too large."""
-    if int(headers.get(b"content-length", b"0") or 0) > MAX_BODY_BYTES:
-        raise too_large()
-    chunks, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise HungUp
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise too_large()
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            break
-    raw = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    return Body(raw, headers.get(b"content-type", b"").decode("latin-1"))

@@ -1,6 +1,7 @@
 """The ASGI application: the API's own paths go straight to KubernetesApi, everything else through FastAPI.
 
-Both go through the gate first: KubernetesApi by itself, so that its metrics count refusals, the others here.
+What an aggregated API server answers for goes to that one (`proxying.py`). All go through the gate first: KubernetesApi
+by itself, so that its metrics count refusals, so the proxy, the others here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from apiserver.handlers.health import Health
 from apiserver.handlers.metrics import Metrics
 from apiserver.handlers.openapi import OpenApiDocuments
 from apiserver.handlers.pretty import pretty, wants_pretty
+from apiserver.handlers.proxying import Proxy
 from apiserver.handlers.request import has_bad_escape, parse_query
 from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.handlers.system import add_routes, http_response
@@ -43,9 +45,10 @@ class Application(FastAPI):
         openapi: OpenApiDocuments,
         metrics: Metrics,
         health: Health,
+        proxy: Proxy,
     ) -> None:
         super().__init__(title="kubeloop", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-        self._api, self._gate = api, gate
+        self._api, self._gate, self._proxy = api, gate, proxy
         add_routes(self, release, catalog, openapi, metrics, health)
         self.add_exception_handler(HTTPException, _as_kubernetes_says_it)
 
@@ -57,7 +60,11 @@ class Application(FastAPI):
         elif scope.get("scheme") != "https" and not _is_local(_host(scope)):
             await _refuse_host(_host(scope)).send(send)
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
-            await self._api(scope, receive, send)
+            others = self._proxy.aggregated
+            if others.remotes and (remote := others.remote(scope["path"])) is not None:
+                await self._proxy(remote, scope, receive, send)
+            else:
+                await self._api(scope, receive, send)
         elif (refusal := self._refusal(scope)) is not None:
             await _for_reader(error_response(refusal), scope).send(send)
         else:

@@ -12,6 +12,7 @@ from typing import Any
 from apiserver.handlers import custom_bodies
 from apiserver.handlers.media_parameters import are_well_formed
 from apiserver.handlers.negotiation import JSON, PROTOBUF, YAML
+from apiserver.handlers.response import Receive
 from apiserver.handlers.strictness import repeated_fields, report
 from apiserver.registry.catalog import Conversion, Kind
 from apiserver.registry.options import IGNORE, Warnings
@@ -63,6 +64,30 @@ class Body:
 
 def too_large() -> RequestEntityTooLarge:
     return RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY_BYTES}")
+
+
+class HungUp(Exception):
+    """The client went away before its request was whole: nobody waits for an answer."""
+
+
+async def read_body(headers: dict[bytes, bytes], receive: Receive) -> Body:
+    """The whole body; 413 as soon as it is known to be too large."""
+    if int(headers.get(b"content-length", b"0") or 0) > MAX_BODY_BYTES:
+        raise too_large()
+    chunks, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HungUp
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            raise too_large()
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            break
+    raw = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    return Body(raw, headers.get(b"content-type", b"").decode("latin-1"))
 
 
 def parse_body(body: Body) -> tuple[Any, bytes]:

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from apiserver.aggregation.aggregated import Aggregated
+from apiserver.aggregation.documents import AGGREGATED
 from apiserver.handlers.encoding import write
 from apiserver.handlers.negotiation import negotiate_plain
 from apiserver.handlers.response import Response
 from apiserver.registry.catalog import Catalog, Kind, Subresource
 
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _AGGREGATED_PARAMETERS = {"g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"}
 # Parameters that ask for another form; all others mean nothing here.
 _CONVERSIONS = ("g=", "v=", "as=")
 
 
-def core(catalog: Catalog, accept: str, known: bytes) -> Response:
+def core(catalog: Catalog, aggregated: Aggregated, accept: str, known: bytes) -> Response:
     """/api: the versions of the core group. `known` is the ETag of what the client has (If-None-Match)."""
     if _wants_aggregated(accept):
-        return _aggregated(catalog, [""], known)
+        return _aggregated(catalog, aggregated, {"": catalog.groups().get("", [])}, known)
     address = {"clientCIDR": "0.0.0.0/0", "serverAddress": ""}
     versions = {
         "kind": "APIVersions",
@@ -35,18 +37,18 @@ def core(catalog: Catalog, accept: str, known: bytes) -> Response:
     return _document(versions, accept, is_route=True)
 
 
-def groups(catalog: Catalog, accept: str, known: bytes) -> Response:
+def groups(catalog: Catalog, aggregated: Aggregated, accept: str, known: bytes) -> Response:
     """/apis: every other group."""
-    named = [group for group in catalog.groups() if group]
+    named = {group: versions for group, versions in aggregated.groups(catalog).items() if group}
     if _wants_aggregated(accept):
-        return _aggregated(catalog, named, known)
-    listed = [_group(group, catalog.groups()[group]) for group in named]
+        return _aggregated(catalog, aggregated, named, known)
+    listed = [_group(group, versions) for group, versions in named.items()]
     return _document({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}, accept)
 
 
-def group(catalog: Catalog, name: str, accept: str) -> Response:
+def group(name: str, versions: Sequence[str], accept: str) -> Response:
     """/apis/GROUP."""
-    return _document({"kind": "APIGroup", "apiVersion": "v1", **_group(name, catalog.groups()[name])}, accept)
+    return _document({"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}, accept)
 
 
 def resources(catalog: Catalog, group: str, version: str, accept: str) -> Response:
@@ -70,7 +72,7 @@ def _document(document: dict[str, Any], accept: str, *, is_route: bool = False) 
     return Response(200, write(document, form), form.media_type)
 
 
-def _group(name: str, versions: list[str]) -> dict[str, Any]:
+def _group(name: str, versions: Sequence[str]) -> dict[str, Any]:
     listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}
 
@@ -131,13 +133,15 @@ def _wants_aggregated(accept: str) -> bool:
     return False
 
 
-def _aggregated(catalog: Catalog, names: list[str], known: bytes) -> Response:
+def _aggregated(
+    catalog: Catalog, aggregated: Aggregated, groups: Mapping[str, Sequence[str]], known: bytes
+) -> Response:
     items = [
         {
             "metadata": {"name": name} if name else {},
-            "versions": [_version(catalog, name, version) for version in catalog.groups()[name]],
+            "versions": [aggregated.entry(name, version) or _version(catalog, name, version) for version in versions],
         }
-        for name in names
+        for name, versions in groups.items()
     ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
     body = orjson.dumps(document)

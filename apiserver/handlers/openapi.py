@@ -6,14 +6,20 @@ kube-openapi/pkg/handler and handler3 (v1.36).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 
+import orjson
 from fastapi import Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
+from apiserver.aggregation.aggregator import Aggregator
+from apiserver.aggregation.remote import Remote
 from apiserver.handlers.negotiation import JSON, first_accepted
+from apiserver.outgoing.errors import CallError
+from apiserver.outgoing.services import ServiceError
 from apiserver.registry.catalog import Catalog, Kind
 from apiserver.schema import openapi_protobuf
 from apiserver.schema.definitions import Schema
@@ -27,8 +33,11 @@ _ONE_YEAR = timedelta(days=365)
 class OpenApiDocuments:
     """The documents of a catalog, made anew when its kinds change, and the answers that carry them."""
 
-    def __init__(self, schema: Schema, catalog: Catalog, git_version: str, now: Callable[[], datetime]) -> None:
-        self._now = now
+    def __init__(
+        self, schema: Schema, catalog: Catalog, git_version: str, now: Callable[[], datetime], aggregator: Aggregator
+    ) -> None:
+        """What `aggregator` knows of is served by others, and so are the documents about it."""
+        self._now, self._aggregated, self._calls = now, aggregator.aggregated, aggregator.calls
         self._schema, self._catalog, self._git_version = schema, catalog, git_version
         self._kinds: tuple[Kind, ...] = ()
         self._documents = OpenApi(schema, (), git_version)
@@ -43,12 +52,20 @@ class OpenApiDocuments:
     def index(self, request: Request) -> Response:
         """/openapi/v3: the documents and where they are."""
         documents = self.current()
-        return _kept(request, documents.index(), JSON, {"etag": f'"{documents.etag("")}"'})
+        index, etag = documents.index(), documents.etag("")
+        if theirs := self._aggregated.openapi():
+            paths = {path: {"serverRelativeURL": url} for path, (_, url) in theirs.items()}
+            own = orjson.loads(index)["paths"]
+            index = orjson.dumps({"paths": dict(sorted({**paths, **own}.items()))})
+            etag = hashlib.sha512(index).hexdigest().upper()
+        return _kept(request, index, JSON, {"etag": f'"{etag}"'})
 
-    def v3(self, request: Request, path: str) -> Response:
+    async def v3(self, request: Request, path: str) -> Response:
         """/openapi/v3/PATH. What is asked for by a hash that is no longer its own has moved."""
         documents = self.current()
         if path not in documents:
+            if path in (theirs := self._aggregated.openapi()):
+                return await self._passed_on(theirs[path][0], request)
             return PlainTextResponse("404 page not found\n", 404)
         if not first_accepted(request.headers.get("accept", ""), (JSON,)):
             return Response(status_code=406, headers=_VARY)
@@ -62,6 +79,17 @@ class OpenApiDocuments:
         document = documents.v3(path)
         assert document is not None  # it has an ETag
         return _kept(request, document, JSON, headers)
+
+    async def _passed_on(self, remote: Remote, request: Request) -> Response:
+        """The document of an aggregated API, as its server has it."""
+        target = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+        known = request.headers.get("if-none-match", "")
+        try:
+            answer = await self._calls.get(remote, target, request.headers.get("accept", "*/*"), known)
+        except (CallError, ServiceError) as error:
+            return PlainTextResponse(f"error trying to reach service: {error}\n", 503)
+        headers = {**_VARY, **({"etag": answer.etag} if answer.etag else {})}
+        return Response(answer.body, answer.status, headers, answer.content_type or None)
 
     def v2(self, request: Request) -> Response:
         """/openapi/v2, as JSON or as the protobuf kubectl reads."""

@@ -84,7 +84,7 @@ def add_routes(
 
     @app.get("/openapi/v3/{path:path}")
     async def openapi_v3(request: Request, path: str) -> HttpResponse:
-        return openapi.v3(request, path)
+        return await openapi.v3(request, path)
 
     @app.get("/openapi/v2")
     async def openapi_v2(request: Request) -> HttpResponse:

@@ -12,19 +12,19 @@ import asyncio
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from apiserver.webhooks.answers import read_review
+from apiserver.outgoing.errors import CallError, UnusableTrust
+from apiserver.outgoing.outgoing import Outgoing
+from apiserver.outgoing.services import Address, ServiceError
+from apiserver.outgoing.trust import Trust
+from apiserver.webhooks.answers import HttpAnswer, read_review
 from apiserver.webhooks.errors import UnusableClient, WebhookError
-from apiserver.webhooks.services import Resolver, ServiceError
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
-
-if TYPE_CHECKING:
-    from apiserver.webhooks.connections import Connections, Transports
 
 Json = Mapping[str, Any]
 
@@ -42,21 +42,19 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a call goes: `authority` is who is meant, `address` who is dialled, HOST:PORT ("": still to be found)."""
+    """Where a call goes: `authority` is who is meant, `address` who is dialled (None: still to be found)."""
 
     authority: str
     path: str
     server_name: str  # whose certificate it must be
-    address: str = ""
+    address: Address | None = None
 
 
 class WebhookClient:
     """Makes the calls; connections are kept and shared by all webhooks with the same address and CA bundle."""
 
-    def __init__(self, resolver: Resolver, transports: Transports | None = None) -> None:
-        """`transports` makes the HTTP transport for a TLS context: real sockets where none is given."""
-        self._resolver, self._transports = resolver, transports
-        self._connections: Connections | None = None
+    def __init__(self, outgoing: Outgoing) -> None:
+        self._outgoing = outgoing
 
     async def post(self, config: Json, review: Json, timeout_seconds: float) -> Object:
         """The review a webhook answers with; WebhookError where there is none in time.
@@ -64,40 +62,37 @@ class WebhookClient:
         `config` is a clientConfig (url or service, caBundle). The answer is of `review`'s own kind and version, or says
         neither; everything else about it is the caller's to check.
         """
-        if self._connections is None:
-            from apiserver.webhooks.connections import Connections  # with httpx, which takes a while to load
-
-            self._connections = Connections(self._transports)
         target = _target(config)
         shown = f"https://{target.authority}{target.path}?timeout={_whole_seconds(timeout_seconds)}s"
         try:
             address = target.address or self._address(config)
         except ServiceError as error:
             raise WebhookError(f"Post {go_quote(shown)}: {error}") from error
-        body = orjson.dumps(review)
+        trust = Trust(target.server_name, config.get("caBundle") or "", is_plain=address.is_plain)
+        headers = {"host": target.authority, **_HEADERS}
         try:
             async with asyncio.timeout(timeout_seconds):
-                answer = await self._connections.post(
-                    address,
-                    config.get("caBundle") or "",
-                    target.server_name,
-                    shown,
-                    {"host": target.authority, **_HEADERS},
-                    body,
-                    MAX_ANSWER_BYTES,
-                )
+                answer = await self._answer(shown, address.host_port, trust, headers, orjson.dumps(review))
         except TimeoutError as error:
             raise WebhookError(f"Post {go_quote(shown)}: context deadline exceeded") from error
+        except UnusableTrust as error:
+            raise UnusableClient(str(error)) from error
+        except CallError as error:
+            raise WebhookError(str(error)) from error
         return read_review(answer, review)
 
-    def _address(self, config: Json) -> str:
-        service = config["service"]
-        return self._resolver.resolve(service["namespace"], service["name"], service.get("port") or DEFAULT_PORT)
+    async def _answer(self, shown: str, address: str, trust: Trust, headers: Json, body: bytes) -> HttpAnswer:
+        from apiserver.outgoing.connections import whole_body  # with httpx, which takes a while to load
 
-    async def close(self) -> None:
-        """Give up every connection that is kept."""
-        if self._connections is not None:
-            await self._connections.close()
+        async with self._outgoing.connections.answered("POST", shown, address, trust, headers, body) as response:
+            content_type = response.headers.get("content-type", "")
+            return HttpAnswer(response.status_code, content_type, await whole_body(response, MAX_ANSWER_BYTES))
+
+    def _address(self, config: Json) -> Address:
+        service = config["service"]
+        return self._outgoing.resolver.resolve(
+            service["namespace"], service["name"], service.get("port") or DEFAULT_PORT
+        )
 
 
 def _target(config: Json) -> _Target:
@@ -118,7 +113,7 @@ def _target(config: Json) -> _Target:
         host = _in_ascii(host)
         authority = f"{host}:{parts.port}" if parts.port else host
     bracketed = f"[{host}]" if ":" in host else host
-    return _Target(authority, _path(parts.path), host, f"{bracketed}:{port}")
+    return _Target(authority, _path(parts.path), host, Address(f"{bracketed}:{port}"))
 
 
 def _in_ascii(host: str) -> str:

@@ -35,7 +35,7 @@ from kubeloop.testing.transport import InProcessTransport
 from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
 
 if TYPE_CHECKING:
-    from apiserver.webhooks.connections import Transports
+    from apiserver.outgoing.connections import Transports
 
 Found = TypeVar("Found")
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from apiserver.outgoing.outgoing import Outgoing
+from apiserver.outgoing.services import FORWARD_TO, ServiceResolver
 from apiserver.webhooks import client as client_module
 from apiserver.webhooks.client import WebhookClient
 from apiserver.webhooks.errors import UnusableClient, WebhookError
-from apiserver.webhooks.services import FORWARD_TO, ServiceResolver
 from tests.testkit.https import Authority, HttpsServer, Request, as_json, serving
 from tests.testkit.reader import DictReader
 
@@ -28,12 +29,13 @@ def authority() -> Authority:
 
 def call(config: dict[str, Any], *services: dict[str, Any], times: int = 1, timeout: float = 10) -> dict[str, Any]:
     async def calls() -> dict[str, Any]:
-        client = WebhookClient(ServiceResolver(DictReader().put("services", *services)))
+        outgoing = Outgoing(ServiceResolver(DictReader().put("services", *services)))
+        client = WebhookClient(outgoing)
         try:
             for _ in range(times):
                 answer = await client.post(config, REVIEW, timeout)
         finally:
-            await client.close()
+            await outgoing.close()
         return answer
 
     return asyncio.run(calls())
@@ -102,11 +104,11 @@ def test_a_service_is_dialled_where_it_leads_and_must_have_its_own_name(
         service = {"name": "hook", "namespace": "default", "path": "/mutate", "port": port}
 
         async def post() -> dict[str, Any]:
-            client = WebhookClient(ServiceResolver(reader))
+            outgoing = Outgoing(ServiceResolver(reader))
             try:
-                return await client.post({"service": service, "caBundle": authority.bundle}, REVIEW, 3)
+                return await WebhookClient(outgoing).post({"service": service, "caBundle": authority.bundle}, REVIEW, 3)
             finally:
-                await client.close()
+                await outgoing.close()
 
         assert asyncio.run(post()) == ANSWER
     assert server.requests[0].path == "/mutate?timeout=3s"
@@ -132,6 +134,11 @@ POSTED = 'Post "https://hook.default.svc:443/m?timeout=10s": '
             [a_service(annotations={FORWARD_TO: "localhost"})],
             'annotation kubeloop.io/forward-to of service "hook" is not HOST:PORT: "localhost"',
         ),
+        (
+            [a_service(annotations={FORWARD_TO: "http://10.0.0.1:80"})],
+            'annotation kubeloop.io/forward-to of service "hook": plain HTTP stays on this machine, and "10.0.0.1" is '
+            "no loopback address",
+        ),
     ],
 )
 def test_a_service_that_leads_nowhere_is_told_of(services: list[dict[str, Any]], why: str) -> None:
@@ -139,9 +146,18 @@ def test_a_service_that_leads_nowhere_is_told_of(services: list[dict[str, Any]],
     assert refusal(SERVICE, *services) == POSTED + why
 
 
+def test_an_annotation_may_ask_for_plain_http_on_this_machine() -> None:
+    """`http://` in the annotation spares a webhook under development its certificate."""
+    with serving(None, lambda _: as_json(ANSWER)) as server:
+        service = a_service(annotations={FORWARD_TO: f"http://127.0.0.1:{server.port}"})
+        assert call(SERVICE, service) == ANSWER
+    assert server.requests[0].headers["host"] == "hook.default.svc:443"
+
+
 def test_the_kubernetes_service_is_the_server_itself() -> None:
     """default/kubernetes needs no annotation."""
-    assert ServiceResolver(DictReader(), "127.0.0.1:6443").resolve("default", "kubernetes", 443) == "127.0.0.1:6443"
+    found = ServiceResolver(DictReader(), "127.0.0.1:6443").resolve("default", "kubernetes", 443)
+    assert found == ("127.0.0.1:6443", False)
 
 
 def test_a_refused_connection_is_told_of_as_go_does() -> None:
@@ -280,7 +296,8 @@ def test_a_call_that_is_given_up_leaves_the_others_alone(authority: Authority, t
         return as_json(ANSWER)
 
     async def both(server: HttpsServer) -> list[Any]:
-        client = WebhookClient(ServiceResolver(DictReader()))
+        outgoing = Outgoing(ServiceResolver(DictReader()))
+        client = WebhookClient(outgoing)
         config = {"url": server.url, "caBundle": authority.bundle}
         slow = {**REVIEW, "request": {"uid": "slow"}}
         try:
@@ -288,7 +305,7 @@ def test_a_call_that_is_given_up_leaves_the_others_alone(authority: Authority, t
                 client.post(config, slow, 1), client.post(config, REVIEW, 10), return_exceptions=True
             )
         finally:
-            await client.close()
+            await outgoing.close()
 
     with serving(authority.context(tmp_path, ["127.0.0.1"]), first_never) as server:
         hung, answered = asyncio.run(both(server))

@@ -91,7 +91,7 @@ async def _certificate_problem(error: ssl.SSLCertVerificationError, address: str
     if code in _OUT_OF_TIME:
         return "certificate has expired or is not yet valid"
     if code in _WRONG_NAME:
-        from apiserver.webhooks.peer_names import peer_names
+        from apiserver.outgoing.peer_names import peer_names
 
         return (await peer_names(address, server_name)).problem(server_name)
     return error.verify_message

@@ -1,6 +1,6 @@
-"""HTTPS connections to webhooks: one set for each address, CA bundle and server name, kept for the next call.
+"""Connections to webhooks and aggregated API servers: one set for each address and trust, kept for the next call.
 
-Loaded with the first webhook that is called, as httpx takes a while. Connections are HTTP/1.1, as upstream's are to
+Loaded with the first server that is called, as httpx takes a while. Connections are HTTP/1.1, as upstream's are to
 anything but localhost, and at most MAX_CONNECTIONS a set: further calls wait for one within their own timeout.
 """
 
@@ -10,18 +10,19 @@ import base64
 import binascii
 import ssl
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
 
-from apiserver.webhooks.answers import HttpAnswer
-from apiserver.webhooks.errors import UnusableClient, WebhookError
-from apiserver.webhooks.go_words import as_go_says_it
+from apiserver.outgoing.errors import CallError, UnusableTrust
+from apiserver.outgoing.go_words import as_go_says_it
+from apiserver.outgoing.trust import Trust
 from kubeloop.apimachinery.field import go_quote
 
 Transports = Callable[[ssl.SSLContext], httpx.AsyncBaseTransport]
+Headers = Mapping[str, str] | Sequence[tuple[bytes, bytes]]
 
 MAX_CONNECTIONS = 100  # to one address
 MAX_SETS = 200  # as upstream's cache of clients; full: the one idle longest is closed
@@ -47,40 +48,36 @@ class Connections:
 
     def __init__(self, transports: Transports | None = None) -> None:
         self._transports = transports or real_transport
-        self._sets: OrderedDict[tuple[str, str, str], _Set] = OrderedDict()  # least recently used first
-
-    async def post(
-        self,
-        address: str,
-        ca_bundle: str,
-        server_name: str,
-        shown: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        max_bytes: int,
-    ) -> HttpAnswer:
-        """The whole answer to a POST; WebhookError in Go's words where there is none.
-
-        `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name; `ca_bundle` is base64 of PEM.
-        """
-        extensions = {"sni_hostname": server_name}
-        request = httpx.Request("POST", _url(shown, address), headers=headers, content=body, extensions=extensions)
-        try:
-            async with self._held((address, ca_bundle, server_name)) as transport:
-                response = await transport.handle_async_request(request)
-                try:
-                    return HttpAnswer(
-                        response.status_code,
-                        response.headers.get("content-type", ""),
-                        await _whole(response, max_bytes),
-                    )
-                finally:
-                    await response.aclose()
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            raise WebhookError(f"Post {go_quote(shown)}: {await as_go_says_it(error, address, server_name)}") from error
+        self._sets: OrderedDict[tuple[str, Trust], _Set] = OrderedDict()  # least recently used first
 
     @asynccontextmanager
-    async def _held(self, key: tuple[str, str, str]) -> AsyncIterator[httpx.AsyncBaseTransport]:
+    async def answered(
+        self, method: str, shown: str, address: str, trust: Trust, headers: Headers, body: bytes = b""
+    ) -> AsyncIterator[httpx.Response]:
+        """The answer to a request, its body still to be read; CallError in Go's words where there is none.
+
+        `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name. An error while the body is
+        read becomes a CallError too.
+        """
+        what = f"{method.capitalize()} {go_quote(shown)}"
+        extensions = {"sni_hostname": trust.server_name}
+        try:
+            url = _url(shown, address, trust.is_plain)
+            request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+            async with self._held((address, trust)) as transport:
+                response = await transport.handle_async_request(request)
+                try:
+                    yield response
+                finally:
+                    await response.aclose()
+        except httpx.InvalidURL as error:
+            host = address.rpartition(":")[0].strip("[]")
+            raise CallError(f"{what}: dial tcp: lookup {host}: no such host") from error
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            raise CallError(f"{what}: {await as_go_says_it(error, address, trust.server_name)}") from error
+
+    @asynccontextmanager
+    async def _held(self, key: tuple[str, Trust]) -> AsyncIterator[httpx.AsyncBaseTransport]:
         """The transport of a key, which nobody closes meanwhile."""
         found = self._sets.get(key)
         if found is None:
@@ -105,42 +102,47 @@ class Connections:
             await self._sets.popitem()[1].transport.aclose()
 
 
-def _url(shown: str, address: str) -> httpx.URL:
-    """What is meant, at the address that is dialled. WebhookError where one of them is none."""
+def _url(shown: str, address: str, is_plain: bool) -> httpx.URL:
+    """What is meant, at the address that is dialled."""
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    try:
-        return httpx.URL(shown).copy_with(host=host, port=int(port))
-    except httpx.InvalidURL as error:
-        raise WebhookError(f"Post {go_quote(shown)}: dial tcp: lookup {host}: no such host") from error
+    return httpx.URL(shown).copy_with(scheme="http" if is_plain else "https", host=host, port=int(port))
 
 
-async def _whole(response: httpx.Response, max_bytes: int) -> bytes:
+async def whole_body(response: httpx.Response, max_bytes: int) -> bytes:
+    """Uncompressed; CallError as soon as it is known to be larger."""
     chunks, size = [], 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > max_bytes:
-            raise WebhookError(f"the response is larger than {max_bytes} bytes")
+            raise CallError(f"the response is larger than {max_bytes} bytes")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-def _tls_context(ca_bundle: str) -> ssl.SSLContext:
+def _tls_context(trust: Trust) -> ssl.SSLContext:
     """Trusts the certificates of the bundle, or those of the system where there is none, as Go's client does.
 
     Python asks more of certificates than Go (extensions that a CA of a test seldom has), and takes the common name for
     a host's name, which Go does not.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if trust.is_plain:
+        return context  # nobody shakes hands
     context.hostname_checks_common_name = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not ca_bundle:
+    if trust.client_certificate:
+        context.load_cert_chain(*trust.client_certificate)
+    if trust.is_blind:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
+    if not trust.ca_bundle:
         context.load_default_certs()
         return context
     try:
-        pem = base64.b64decode(ca_bundle).decode("ascii")
+        pem = base64.b64decode(trust.ca_bundle).decode("ascii")
         context.load_verify_locations(cadata=pem)
     except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
-        raise UnusableClient("unable to load root certificates: unable to parse bytes as PEM block") from error
+        raise UnusableTrust("unable to load root certificates: unable to parse bytes as PEM block") from error
     return context

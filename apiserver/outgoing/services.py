@@ -3,16 +3,18 @@
 Upstream asks kube-aggregator's ClusterIP resolver (k8s.io/apiserver/pkg/util/proxy, v1.36) and leaves the cluster IP to
 the network. There is no such network here, and the pods behind a Service are simulated. So a Service leads to
 
-- what its annotation `kubeloop.io/forward-to: HOST:PORT` names, where it has one,
-- its externalName, at the port of the webhook,
+- what its annotation `kubeloop.io/forward-to: HOST:PORT` names, where it has one; with `http://` before it and a HOST
+  on loopback that is plain HTTP,
+- its externalName, at the port that is asked for,
 - an endpoint that is no pod, as somebody wrote it into an EndpointSlice or Endpoints object by hand,
 - this server itself, where it is `kubernetes` in the namespace `default`.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import NotFound
@@ -25,13 +27,23 @@ SERVICES, ENDPOINT_SLICES = "services", "endpointslices.discovery.k8s.io"
 _HINT = f"the pods of this cluster are simulated; annotate the service with {FORWARD_TO}: HOST:PORT"
 
 
+_PLAIN = "http://"
+
+
+class Address(NamedTuple):
+    """Whom to dial."""
+
+    host_port: str
+    is_plain: bool = False  # without TLS
+
+
 class ServiceError(Exception):
     """A Service that leads nowhere; the text says why."""
 
 
 class Resolver(Protocol):
-    def resolve(self, namespace: str, name: str, port: int) -> str:
-        """HOST:PORT to dial for a Service; ServiceError where there is none."""
+    def resolve(self, namespace: str, name: str, port: int) -> Address:
+        """Whom to dial for a Service; ServiceError where there is nobody."""
         ...
 
 
@@ -41,27 +53,25 @@ class ServiceResolver:
     def __init__(self, reader: Reader, own_address: str = "") -> None:
         self._reader, self._own_address = reader, own_address
 
-    def resolve(self, namespace: str, name: str, port: int) -> str:
+    def resolve(self, namespace: str, name: str, port: int) -> Address:
         if (namespace, name, port) == ("default", "kubernetes", 443) and self._own_address:
-            return self._own_address
+            return Address(self._own_address)
         service = self._reader.get(SERVICES, namespace, name)
         if service is None:
             raise ServiceError(NotFound.of("service", "", name).message)
         spec = service["spec"]
-        if forward := (service["metadata"].get("annotations") or {}).get(FORWARD_TO):
+        if forward := forward_of(service):
             return _checked(forward, name)
         if spec.get("type") == "ExternalName":
-            return f"{spec.get('externalName', '')}:{port}"
+            return Address(f"{spec.get('externalName', '')}:{port}")
         if spec.get("clusterIP") == "None":
             raise ServiceError('cannot route to service with ClusterIP "None"')
-        port_name = _name_of_port(spec, port)
+        port_name = name_of_port(spec, port)
         if port_name is None:
             raise ServiceError(f"no service port {port} found for service {go_quote(name)}")
         for address in self._endpoints(namespace, name, port_name):
-            return address
-        cluster_ip = spec.get("clusterIP", "")
-        shown = f"[{cluster_ip}]" if ":" in cluster_ip else cluster_ip
-        raise ServiceError(f"dial tcp {shown}:{port}: connect: no route to host ({_HINT})")
+            return Address(address)
+        raise ServiceError(f"dial tcp {cluster_address(spec, port)}: connect: no route to host ({_HINT})")
 
     def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[str]:
         """Ready endpoints that are no pods, at the port the Service's port of this name leads to."""
@@ -82,13 +92,37 @@ def _reachable(slice_: ReadOnlyObject, port: int) -> Iterator[str]:
             yield f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _name_of_port(spec: ReadOnlyObject, port: int) -> str | None:
+def forward_of(service: ReadOnlyObject) -> str:
+    """What its annotation says, "" where it has none."""
+    return str((service["metadata"].get("annotations") or {}).get(FORWARD_TO) or "")
+
+
+def cluster_address(spec: ReadOnlyObject, port: int) -> str:
+    """The cluster IP of a Service with the port, as Go writes them."""
+    cluster_ip = spec.get("clusterIP", "")
+    return f"[{cluster_ip}]:{port}" if ":" in cluster_ip else f"{cluster_ip}:{port}"
+
+
+def name_of_port(spec: ReadOnlyObject, port: int) -> str | None:
+    """ "" for a port without a name, None where the Service has no such port."""
     return next((one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port), None)
 
 
-def _checked(forward: str, name: str) -> str:
-    host, _, port = forward.rpartition(":")
+def _checked(forward: str, name: str) -> Address:
+    is_plain = forward.startswith(_PLAIN)
+    address = forward.removeprefix(_PLAIN)
+    host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536
     if not is_port or not host or not host.isascii() or (":" in host and not host.startswith("[")):
         raise ServiceError(f"annotation {FORWARD_TO} of service {go_quote(name)} is not HOST:PORT: {go_quote(forward)}")
-    return forward
+    if is_plain and not _is_loopback(host):
+        why = f"plain HTTP stays on this machine, and {go_quote(host)} is no loopback address"
+        raise ServiceError(f"annotation {FORWARD_TO} of service {go_quote(name)}: {why}")
+    return Address(address, is_plain)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,11 @@
+"""Why a call to another server came to nothing."""
+
+from __future__ import annotations
+
+
+class CallError(Exception):
+    """There was no answer; the text is the one Go's client has for it."""
+
+
+class UnusableTrust(CallError):
+    """No TLS client can be made of what was said about certificates: nobody was called."""

@@ -1,0 +1,373 @@
+"""An aggregated API, through a whole server: availability, what is passed on, what discovery says of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from kubeloop.apimachinery.conditions import conditions_of, get_condition
+from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.resource import ENDPOINT_SLICES, SERVICES, Resource
+from kubeloop.client.transport import Request
+from kubeloop.testing.cluster import Cluster, run_cluster
+from tests.testkit.extension import DISCOVERED, GROUP, VERSION, Extension, a_service, an_api_service
+
+API_SERVICES = Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False)
+NAME = f"{VERSION}.{GROUP}"
+PATH = f"/apis/{GROUP}/{VERSION}"
+FRUITS = f"{PATH}/namespaces/default/fruits"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+Check = Callable[[Cluster, Extension], Awaitable[None]]
+
+
+def played(check: Check) -> None:
+    """`check` in a cluster whose Services lead to one extension server."""
+
+    async def main(cluster: Cluster) -> None:
+        await check(cluster, extension)
+
+    extension = Extension()
+    run_cluster(main, webhook_transports=extension.transport)
+
+
+async def available(cluster: Cluster, name: str = NAME) -> dict[str, Any]:
+    found = await cluster.api.get(API_SERVICES, name)
+    return dict(get_condition(conditions_of(found), "Available") or {})
+
+
+async def becomes(cluster: Cluster, status: str, reason: str) -> str:
+    """The message of the condition, once it is as it should be."""
+
+    async def is_so() -> bool:
+        condition = await available(cluster)
+        return (condition.get("status"), condition.get("reason")) == (status, reason)
+
+    await cluster.eventually(is_so)
+    return str((await available(cluster))["message"])
+
+
+async def add(cluster: Cluster, service: dict[str, Any] | None = None, **spec: Any) -> None:
+    """The APIService and its Service, both there and the first available."""
+    await cluster.create(service or a_service(), SERVICES)
+    await cluster.create(an_api_service(**spec), API_SERVICES)
+    await becomes(cluster, "True", "Passed")
+
+
+async def ask(cluster: Cluster, method: str, target: str, body: bytes = b"", **headers: str) -> tuple[int, Any]:
+    """A request with headers of its own; code and JSON of the answer."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    response = await cluster.transport("test").send(Request(method, target, sent, body))
+    try:
+        return response.status, orjson.loads(await response.read())
+    finally:
+        await response.aclose()
+
+
+async def refusal(call: Awaitable[Any]) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await call
+    return caught.value
+
+
+# -- availability -----------------------------------------------------------------------------------------------------
+
+
+def test_what_this_server_answers_has_local_apiservices() -> None:
+    """Every built-in group version is listed, available, with upstream's priorities; their own group is not."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        listed = {one["metadata"]["name"]: one for one in await cluster.list(API_SERVICES)}
+        assert {"v1.", "v1.apps", "v2.autoscaling", "v1.autoscaling"} <= listed.keys()
+        assert "v1.apiregistration.k8s.io" not in listed
+        apps = listed["v1.apps"]
+        assert apps["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
+        assert apps["spec"] == {"group": "apps", "version": "v1", "groupPriorityMinimum": 17800, "versionPriority": 15}
+        condition = await available(cluster, "v1.apps")
+        assert (condition["status"], condition["reason"]) == ("True", "Local")
+        assert condition["message"] == "Local APIServices are always available"
+
+    played(check)
+
+
+def test_a_server_that_answers_makes_its_apiservice_available() -> None:
+    """Service, then discovery: all checks passed."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await cluster.create(an_api_service(), API_SERVICES)
+        assert await becomes(cluster, "False", "ServiceNotFound") == 'service/fruit in "default" is not present'
+        await cluster.create(a_service(), SERVICES)
+        assert await becomes(cluster, "True", "Passed") == "all checks passed"
+
+    played(check)
+
+
+@pytest.mark.parametrize(
+    ("service", "slices", "reason", "message"),
+    [
+        (
+            a_service("", ports=[{"port": 80}]),
+            [],
+            "ServicePortError",
+            'service/fruit in "default" is not listening on port 443',
+        ),
+        (a_service(""), [], "EndpointsNotFound", 'cannot find endpointslices for service/fruit in "default"'),
+        (
+            a_service(""),
+            [{"ports": [{"name": "other", "port": 1}], "endpoints": [{"addresses": ["10.0.0.1"]}]}],
+            "MissingEndpoints",
+            'endpointslices for service/fruit in "default" have no addresses with port name ""',
+        ),
+    ],
+)
+def test_a_service_that_leads_to_nobody_is_told_of(
+    service: dict[str, Any], slices: list[dict[str, Any]], reason: str, message: str
+) -> None:
+    """The reasons and words are upstream's."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await cluster.create(service, SERVICES)
+        for one in slices:
+            metadata = {"name": "fruit-1", "namespace": "default", "labels": {"kubernetes.io/service-name": "fruit"}}
+            await cluster.create({"metadata": metadata, "addressType": "IPv4", **one}, ENDPOINT_SLICES)
+        await cluster.create(an_api_service(), API_SERVICES)
+        assert await becomes(cluster, "False", reason) == message
+
+    played(check)
+
+
+def test_a_server_that_went_away_is_noticed_and_so_is_its_return() -> None:
+    """Nobody tells of it: it is asked every half minute. Requests are answered with 503 meanwhile."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        extension.is_down = True
+        failed = await becomes(cluster, "False", "FailedDiscoveryCheck")
+        url = f"https://127.0.0.1:9{PATH}"
+        assert failed == f'failing or missing response from {url}: Get "{url}": connection refused'
+        error = await refusal(cluster.api.request("GET", FRUITS))
+        assert (error.code, error.message) == (503, "service unavailable")
+        extension.is_down = False
+        await becomes(cluster, "True", "Passed")
+        assert (await cluster.api.request("GET", FRUITS))["kind"] == "FruitList"
+
+    played(check)
+
+
+def test_a_server_without_the_group_version_is_not_available() -> None:
+    """What it answers is named."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        extension.status = 404
+        await cluster.create(a_service(), SERVICES)
+        await cluster.create(an_api_service(), API_SERVICES)
+        url = f"https://127.0.0.1:9{PATH}"
+        failed = await becomes(cluster, "False", "FailedDiscoveryCheck")
+        assert failed == f"failing or missing response from {url}: bad status from {url}: 404"
+
+    played(check)
+
+
+def test_an_apiservice_that_goes_takes_its_group_along() -> None:
+    """Its paths are nobody's any more, its keeper asks no more."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        await cluster.api.delete(API_SERVICES, NAME)
+
+        async def is_gone() -> bool:
+            groups = (await cluster.api.request("GET", "/apis"))["groups"]
+            return all(group["name"] != GROUP for group in groups)
+
+        await cluster.eventually(is_gone)
+        assert (await refusal(cluster.api.request("GET", FRUITS))).code == 404
+        asked = len(extension.asked)
+        await cluster.clock.sleep(120)
+        assert len(extension.asked) == asked
+
+    played(check)
+
+
+# -- what is passed on ------------------------------------------------------------------------------------------------
+
+
+def test_a_request_is_passed_on_with_who_asks() -> None:
+    """Path and query as they were sent; credentials and what others claim to be are not passed on."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        headers = {
+            "X-Remote-User": "mallory",
+            "X-Remote-Extra-Scopes": "all",
+            "Impersonate-User": "alice",
+            "Impersonate-Group": "system:masters",
+            "Impersonate-Extra-example.com%2Fteam": "blue",
+            "X-Mine": "yes",
+        }
+        status, answer = await ask(cluster, "GET", f"{FRUITS}?limit=5&labelSelector=a%3Db", **headers)
+        assert (status, answer["kind"]) == (200, "FruitList")
+        asked = extension.asked_for(FRUITS)[-1]
+        assert asked.target == f"{FRUITS}?limit=5&labelSelector=a%3Db"
+        assert asked.header("x-remote-user") == ["alice"]
+        assert asked.header("x-remote-group") == ["system:masters", "system:authenticated"]
+        assert asked.header("x-remote-extra-example.com%2fteam") == ["blue"]
+        assert asked.header("x-mine") == ["yes"]
+        assert not asked.header("x-remote-extra-scopes")
+        assert not asked.header("impersonate-user")
+
+    played(check)
+
+
+def test_nobody_gets_past_authorization() -> None:
+    """Whoever may not is refused here; the extension is not asked."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        status, answer = await ask(cluster, "GET", FRUITS, impersonate_user="bob")
+        assert (status, answer["reason"]) == (403, "Forbidden")
+        assert f'cannot list resource "fruits" in API group "{GROUP}"' in answer["message"]
+        assert not extension.asked_for(FRUITS)
+
+    played(check)
+
+
+def test_a_body_is_passed_on() -> None:
+    """A write goes to the extension as it is; its refusal comes back as it is."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        error = await refusal(cluster.api.request("POST", f"{FRUITS}/apple/eat", body={"bites": 3}))
+        assert error.code == 404
+        assert extension.asked_for(f"{FRUITS}/apple/eat")[-1].body == b'{"bites":3}'
+
+    played(check)
+
+
+def test_a_watch_streams_and_ends_with_its_client() -> None:
+    """Each event comes when it is sent; when the client goes away, the extension sees it go."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        response = await cluster.transport("test").send(Request("GET", f"{FRUITS}?watch=true", {}, b""))
+        chunks = response.chunks()
+        await extension.events.put(b'{"type":"ADDED"}\n')
+        assert await anext(chunks) == b'{"type":"ADDED"}\n'
+        await cluster.clock.sleep(600)
+        await extension.events.put(b'{"type":"DELETED"}\n')
+        assert await anext(chunks) == b'{"type":"DELETED"}\n'
+        assert not extension.hung_up.is_set()
+        await response.aclose()
+        async with asyncio.timeout(5):
+            await extension.hung_up.wait()
+
+    played(check)
+
+
+# -- discovery --------------------------------------------------------------------------------------------------------
+
+
+def test_discovery_tells_of_an_aggregated_group_in_the_order_of_priorities() -> None:
+    """Both forms of discovery name it, before the custom groups and after the built-in ones, with its resources."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        plain = [group["name"] for group in (await cluster.api.request("GET", "/apis"))["groups"]]
+        await add(cluster)
+        with_it = [group["name"] for group in (await cluster.api.request("GET", "/apis"))["groups"]]
+        assert with_it == [*plain, GROUP]
+        group = await cluster.api.request("GET", f"/apis/{GROUP}")
+        assert group["preferredVersion"] == {"groupVersion": f"{GROUP}/{VERSION}", "version": VERSION}
+        _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
+        entry = document["items"][-1]
+        assert [item["metadata"]["name"] for item in document["items"]] == with_it
+        version = {"version": VERSION, "resources": [DISCOVERED], "freshness": "Current"}
+        assert entry == {"metadata": {"name": GROUP}, "versions": [version]}
+
+    played(check)
+
+
+def test_a_group_that_cannot_be_reached_is_listed_as_stale() -> None:
+    """What was known of it stays."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        extension.is_down = True
+        await becomes(cluster, "False", "FailedDiscoveryCheck")
+        _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
+        version = {"version": VERSION, "resources": [DISCOVERED], "freshness": "Stale"}
+        assert document["items"][-1]["versions"] == [version]
+
+    played(check)
+
+
+def test_a_higher_priority_brings_a_group_to_the_front() -> None:
+    """Only the APIServices' own group comes before all."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster, groupPriorityMinimum=20000)
+        names = [group["name"] for group in (await cluster.api.request("GET", "/apis"))["groups"]]
+        assert names[:3] == ["apiregistration.k8s.io", GROUP, "apps"]
+
+    played(check)
+
+
+def test_openapi_has_the_documents_of_aggregated_apis() -> None:
+    """The index names them and where they are, and they are fetched from their server."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        index = await cluster.api.request("GET", "/openapi/v3")
+        url = index["paths"][f"apis/{GROUP}/{VERSION}"]["serverRelativeURL"]
+        assert "apis/apps/v1" in index["paths"]
+        assert (await cluster.api.request("GET", url))["info"]["title"] == "fruit"
+
+    played(check)
+
+
+def test_custom_resources_get_apiservices_of_their_own() -> None:
+    """One for each served version, which goes with the definition."""
+    anything = {"type": "object"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nuts.nut.example.com"},
+        "spec": {
+            "group": "nut.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "nuts", "kind": "Nut"},
+            "versions": [
+                {
+                    "name": name,
+                    "served": True,
+                    "storage": name == "v1",
+                    "schema": {"openAPIV3Schema": {"type": "object"}},
+                }
+                for name in ("v1", "v2")
+            ],
+        },
+    }
+    definitions = Resource(
+        "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+    )
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        async def names() -> set[str]:
+            listed = await cluster.list(API_SERVICES)
+            return {one["metadata"]["name"] for one in listed if "nut" in one["metadata"]["name"]}
+
+        async def are(wanted: set[str]) -> bool:
+            return await names() == wanted
+
+        await cluster.create(definition, definitions)
+        await cluster.eventually(lambda: are({"v1.nut.example.com", "v2.nut.example.com"}))
+        spec = (await cluster.api.get(API_SERVICES, "v1.nut.example.com"))["spec"]
+        assert (spec["groupPriorityMinimum"], spec["versionPriority"]) == (1000, 100)
+        await cluster.api.delete(API_SERVICES, "v1.nut.example.com")
+        await cluster.eventually(lambda: are({"v1.nut.example.com", "v2.nut.example.com"}))
+        await cluster.api.delete(definitions, "nuts.nut.example.com")
+        await cluster.eventually(lambda: are(set()))
+
+    played(check)
