@@ -82,10 +82,10 @@ def test_every_dependency_has_its_reason() -> None:
     assert packages == documented
 
 
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES = [page for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md") for page in sorted(ROOT.glob(pattern))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     """A link to a file of this project, and a path in the tour, leads to one."""
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())

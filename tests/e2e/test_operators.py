@@ -1,0 +1,80 @@
+"""The example operators as their READMEs run them: real processes, kubectl, least rights, and kill -9 in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubeloop.cli.options import UpOptions
+from tests.testkit.eventually import eventually
+from tests.testkit.operator_process import operator
+from tests.testkit.stack import ROOT, Kubectl, KubectlError, Stack
+
+pytestmark = pytest.mark.e2e
+
+FOLDER = ROOT / "examples" / "operators"
+OPERATORS = ("mysql_backup",)
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    """A stack of this module's own that asks everybody for his rights; the definitions and accounts are in it."""
+    with Stack(UpOptions(nodes=1, secure=True)) as running:
+        everywhere = Kubectl(running.kubectl.kubeconfig, namespace="")
+        for name in OPERATORS:
+            everywhere(f"apply -f {FOLDER / name / 'manifests'}")
+        running.kubectl("wait --for=condition=Established --timeout=30s crd --all")
+        yield running
+
+
+class TestMySQLBackup:
+    run = staticmethod(
+        partial(operator, name="mysql_backup", namespace="mysql-backup-system", account="mysql-backup-operator")
+    )
+    sample = (FOLDER / "mysql_backup" / "sample.yaml").read_text().replace("10s", "2s")
+
+    def test_a_killed_operator_goes_on_where_it_was(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
+        """kill -9 while the Job runs, which ends unseen: the next process says what came of it, and cleans up."""
+        kubectl("apply -f -", self.sample)
+        with self.run(stack=stack, folder=tmp_path) as process:
+            eventually(lambda: kubectl("get job nightly-dump -o name"), "the operator makes the Job")
+            process.kill()
+        kubectl("wait --for=condition=Complete --timeout=60s job/nightly-dump")
+        assert "Succeeded" not in kubectl("get mysqlbackup nightly")
+
+        with self.run(stack=stack, folder=tmp_path):
+            kubectl("wait --for=condition=Complete --timeout=60s mysqlbackup/nightly")
+            table = kubectl("get mysqlbackups")
+            described = kubectl("describe mysqlbackup nightly")
+            recorded = self.records(stack, kubectl.namespace)
+            kubectl("delete mysqlbackup nightly --timeout=60s")
+            left = self.records(stack, kubectl.namespace)
+
+        assert ["NAME", "DATABASE", "PHASE", "REASON", "COMPLETED", "AGE"] == table.split()[:6]
+        assert ["nightly", "shop", "Succeeded", "DumpStored"] == table.split()[6:10]
+        assert "stored at s3://shop-backups/" in described
+        assert ([f"{kubectl.namespace}/nightly"], []) == (recorded, left)
+        eventually(lambda: not kubectl("get jobs -o name"), "the garbage collector takes the Job")
+        assert "code=403" not in (tmp_path / "mysql-backup-operator.log").read_text()
+
+    def test_kubectl_is_told_what_is_wrong_with_a_spec(self, kubectl: Kubectl) -> None:
+        """By the schema and its rules, before the operator sees it; --validate finds misspelled fields."""
+        refusals = {
+            "database: shop": ("database: 'a b'", "spec.database: Invalid value"),
+            "host: mysql.shop.svc": ("host: mysql\n  deletionPolicy: Maybe", 'supported values: "Delete", "Retain"'),
+            "bucket: shop-backups": ("bucket: shop-backups\n  keepfor: 1h", 'unknown field "spec.keepfor"'),
+        }
+        for found, (replacement, said) in refusals.items():
+            with pytest.raises(KubectlError, match=said.replace(".", r"\.")):
+                kubectl("apply -f -", self.sample.replace(found, replacement))
+
+    @staticmethod
+    def records(stack: Stack, namespace: str) -> list[Any]:
+        """The backups of a namespace that the operator has recorded dumps of."""
+        answer = stack.kubectl.json("--namespace=mysql-backup-system get configmaps")
+        backups = [item["data"].get("backup", "") for item in answer["items"]]
+        return [backup for backup in backups if backup.startswith(f"{namespace}/")]

@@ -1,0 +1,31 @@
+"""An example operator as a process of its own, with its ServiceAccount's rights and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kubeloop.cli.kubeconfig_file import Login
+from tests.testkit.stack import Stack, running
+
+# Whoever was killed holds its Lease until that has run out: in tests not for long.
+_BRIEF_LEASE = (
+    "--leader-elect-lease-duration=2s",
+    "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-retry-period=200ms",
+)
+
+
+@contextmanager
+def operator(stack: Stack, name: str, namespace: str, account: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`python -m examples.operators.NAME` at a stack with --secure; what it logs is in `folder`."""
+    token = stack.kubectl(f"--namespace={namespace} create token {account}").strip()
+    ca = (stack.data_dir / "pki" / "ca.crt").read_text()
+    kubeconfig = folder / f"{account}.kubeconfig"
+    kubeconfig.write_text(Login(stack.server, token=token, ca=ca).kubeconfig(account))
+    command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *_BRIEF_LEASE)
+    with (folder / f"{account}.log").open("a") as log, running(*command, output=log.fileno()) as process:
+        yield process
