@@ -29,7 +29,7 @@ def add_to(manager: Manager) -> None:
     reconciler = EndpointsReconciler(manager.api, services, pod_informer, endpoints, recorder)
     sources = [
         For(services),
-        Watches(pod_informer, reconciler.keys_for_pod, [membership.changes_endpoints]),
+        Watches(pod_informer, reconciler.keys_for_pod, [membership.concerns_services(services)]),
         For(endpoints),  # also those that a Service of before left behind, by the label of this loop
     ]
     manager.add(Controller("endpoint", reconciler, sources, workers=5))

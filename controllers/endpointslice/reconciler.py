@@ -31,6 +31,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.predicates import EventPredicate
 from kubeloop.runtime.rate_limiter import ExponentialBackoff
 from kubeloop.runtime.result import DONE, Result
 from kubeloop.runtime.source import For, Watches
@@ -44,8 +45,8 @@ def add_to(manager: Manager) -> None:
     slice_informer.add_handler(reconciler.on_slice)
     sources = [
         For(services),
-        Watches(pod_informer, reconciler.keys_for_pod, [membership.changes_endpoints]),
-        Watches(slice_informer, reconciler.keys_for_slice, [reconciler.is_of_others]),
+        Watches(pod_informer, reconciler.keys_for_pod, [membership.concerns_services(services)]),
+        Watches(slice_informer, reconciler.keys_for_slice, [EventPredicate(reconciler.is_of_others)]),
         Watches(nodes, reconciler.keys_for_node, [_moves_shares]),
     ]
     manager.add(Controller("endpoint_slice", reconciler, sources, workers=5, rate_limiter=ExponentialBackoff(1.0)))
@@ -107,18 +108,19 @@ class EndpointSliceReconciler:
             return []
         return [slices.service_key(endpoint_slice)]
 
+    def is_of_others(self, old: Object | None, new: Object | None) -> bool:
+        """Whether a change of a slice may be another's doing, or has been waited for."""
+        if new is None or (old is not None and labels_of(old) != labels_of(new)):
+            return True
+        key = slices.service_key(new)
+        return key in self._stale or not self._tracker.has_written(key, new)
+
     def keys_for_node(self, node: Object) -> Iterable[ObjectKey]:
         """A node's zone and readiness count for the Services whose hints follow the zones' sizes."""
         return list(self._has_zone_hints)
 
-    def is_of_others(self, old: Object, new: Object) -> bool:
-        """Whether an update may be another's doing (labels change without the generation), or has been waited for."""
-        key = slices.service_key(new)
-        return key in self._stale or labels_of(old) != labels_of(new) or not self._tracker.has_written(key, new)
-
     def on_slice(self, delta: Delta) -> None:
-        if delta.new is None:
-            self._tracker.saw_deletion(delta.obj)
+        self._tracker.saw(delta)
 
     async def _publish(
         self, service: Object, its_pods: Sequence[Object], existing: Sequence[Object], time: str

@@ -66,8 +66,7 @@ class MirroringReconciler:
         return [slices.service_key(endpoint_slice)]
 
     def on_slice(self, delta: Delta) -> None:
-        if delta.new is None:
-            self._tracker.saw_deletion(delta.obj)
+        self._tracker.saw(delta)
 
     def _is_mirrored(self, key: ObjectKey, endpoints: Object) -> bool:
         """Whether it was written by hand for a Service without selector, and is no lock and not exempt."""

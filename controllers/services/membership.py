@@ -5,7 +5,7 @@ k8s.io/endpointslice/util, v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from controllers import pods
@@ -50,22 +50,25 @@ def keys_of_services(pod: Object, services: Informer) -> Iterable[ObjectKey]:
     return [key_of(service) for service in services.list(namespace_of(pod)) if selects(service, pod)]
 
 
-def changes_endpoints(old: Object, new: Object) -> bool:
-    """Whether an update of a pod can change what is published of it: a predicate for sources."""
+def concerns_services(services: Informer) -> Callable[[Object, Object], bool]:
+    """A predicate for sources: whether an update of a pod can change what is published of it, or where.
 
-    def published(pod: Object) -> tuple[Any, ...]:
-        spec, status = pod.get("spec") or {}, pod.get("status") or {}
-        return (
-            labels_of(pod),
-            spec.get("hostname"),
-            spec.get("subdomain"),
-            is_being_deleted(pod),
-            pods.is_ready(pod),
-            pods.is_terminal(pod),
-            status.get("podIPs"),
-        )
+    Labels change with every binding (the node's zone is noted on the pod), and seldom make it another Service's.
+    """
 
-    return published(old) != published(new)
+    def passes(old: Object, new: Object) -> bool:
+        if _published(old) != _published(new):
+            return True
+        if labels_of(old) == labels_of(new):
+            return False
+        return set(keys_of_services(old, services)) != set(keys_of_services(new, services))
+
+    return passes
+
+
+def _published(pod: Object) -> tuple[Any, ...]:
+    status = pod.get("status") or {}
+    return is_being_deleted(pod), pods.is_ready(pod), pods.is_terminal(pod), status.get("podIPs")
 
 
 def may_be_listed(pod: ReadOnlyObject, include_terminating: bool) -> bool:

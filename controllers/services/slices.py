@@ -23,6 +23,7 @@ from kubeloop.apimachinery.meta import (
 from kubeloop.apimachinery.resource import ENDPOINT_SLICES
 from kubeloop.apimachinery.validation import dns_subdomain_errors
 from kubeloop.client.informer import Informer
+from kubeloop.client.store import Delta
 
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
@@ -83,6 +84,10 @@ def ports_key(ports: Iterable[Mapping[str, Any]] | None) -> tuple[Any, ...]:
     return tuple(sorted(tuple(str(port.get(field)) for field in fields) for port in ports or ()))
 
 
+def _whose(endpoint_slice: ReadOnlyObject) -> tuple[ObjectKey, str | None]:
+    return service_key(endpoint_slice), labels_of(endpoint_slice).get(MANAGED_BY)
+
+
 class SliceTracker:
     """For each Service the generations last written. Services that are gone are to be forgotten."""
 
@@ -102,9 +107,12 @@ class SliceTracker:
         self._written.get(key, {}).pop(uid, None)
         self._deleted.setdefault(key, set()).add(uid)
 
-    def saw_deletion(self, endpoint_slice: ReadOnlyObject) -> None:
-        """The cache has lost a slice: it is not waited for any more."""
-        key, uid = service_key(endpoint_slice), uid_of(endpoint_slice)
+    def saw(self, delta: Delta) -> None:
+        """A slice that the cache has lost, or that somebody gave to another Service or manager, is not waited for."""
+        old, new = delta
+        if old is None or (new is not None and _whose(old) == _whose(new)):
+            return
+        key, uid = service_key(old), uid_of(old)
         self._written.get(key, {}).pop(uid, None)
         self._deleted.get(key, set()).discard(uid)
 

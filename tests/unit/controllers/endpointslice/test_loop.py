@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from controllers import endpoints, endpointslice, endpointslice_mirroring, replicaset
+from controllers.services import membership
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES
 from kubeloop.testing.builders import a_node, a_pod, a_replica_set, a_service
@@ -99,6 +100,46 @@ def test_slices_deleted_by_hand_come_back() -> None:
     (before, after), missing = run_cluster(check, processes=LOOPS)
 
     assert (True, Counter()) == (before != after, missing)
+
+
+def test_a_slice_given_to_another_service_is_replaced() -> None:
+    """The Service that lost it does not wait for it for ever; what the other makes of it is its own affair."""
+
+    async def check(cluster: Cluster) -> list[str]:
+        await cluster.create(a_node("node-0"))
+        await cluster.create(a_service("web"))
+        await cluster.create(on_a_node(2))
+        await cluster.settled()
+        (before,) = await of_web(cluster)
+        await cluster.patch(before, {"metadata": {"labels": {"kubernetes.io/service-name": "other"}}})
+        await cluster.settled()
+        (after,) = await of_web(cluster)
+        return [name_of(before), name_of(after), *published([after])]
+
+    before, after, *addresses = run_cluster(check, processes=LOOPS)
+
+    assert (True, 2) == (before != after, len(addresses))
+
+
+def test_only_what_is_published_of_a_pod_counts() -> None:
+    """A label that makes it no other Service's pod is none of the Service's business; one that does is."""
+    services = Known([a_service("web"), a_service("api")])
+
+    def is_seen(**labels: str) -> bool:
+        pod = a_pod("p").labels(app="web")
+        return membership.concerns_services(services)(pod, pod.copy().labels(**labels))  # type: ignore[arg-type]
+
+    assert [False, False, True, True] == [is_seen(), is_seen(zone="a"), is_seen(app="api"), is_seen(app="none")]
+
+
+class Known:
+    """An informer, as far as this is about it."""
+
+    def __init__(self, services: list[Object]) -> None:
+        self._services = services
+
+    def list(self, namespace: str) -> list[Object]:
+        return self._services
 
 
 def test_endpoints_written_by_hand_are_mirrored() -> None:
