@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.own_writes import OwnWrites
 from kubeloop.apimachinery.meta import Object, ObjectKey, resource_version_of
+from kubeloop.runtime.own_writes import OwnWrites
 
 
 def version(number: int) -> Object:
