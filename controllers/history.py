@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controllers import children
+from controllers.own_writes import OwnWrites
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
 from kubeloop.apimachinery.meta import (
     Object,
@@ -26,7 +27,6 @@ from kubeloop.apimachinery.resource import CONTROLLER_REVISIONS, Resource
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import LabelSelector
-from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 
 _MAX_PREFIX = 223

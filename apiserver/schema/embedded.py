@@ -10,9 +10,7 @@ from typing import Any
 
 from apiserver.schema.codec import Codec
 from apiserver.schema.explanation import DecodeError
-from kubeloop.apimachinery import field, validation
-from kubeloop.apimachinery.field import FieldError, go_value
-from kubeloop.apimachinery.json_schema import (
+from apiserver.schema.json_schema import (
     EMBEDDED,
     Schema,
     additional_of,
@@ -21,6 +19,8 @@ from kubeloop.apimachinery.json_schema import (
     properties_of,
     with_sorted_keys,
 )
+from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.field import FieldError, go_value
 from kubeloop.apimachinery.metadata_validation import object_meta_errors
 
 

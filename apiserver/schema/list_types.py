@@ -7,9 +7,7 @@ from typing import Any
 
 import orjson
 
-from kubeloop.apimachinery import field
-from kubeloop.apimachinery.field import FieldError
-from kubeloop.apimachinery.json_schema import (
+from apiserver.schema.json_schema import (
     LIST_KEYS,
     LIST_TYPE,
     Schema,
@@ -19,6 +17,8 @@ from kubeloop.apimachinery.json_schema import (
     properties_of,
     with_sorted_keys,
 )
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.field import FieldError
 
 
 def has_unique_lists(schema: Schema) -> bool:

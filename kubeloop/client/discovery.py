@@ -62,6 +62,31 @@ class KindMapper:
         except KeyError:
             raise NoMatch(f'no matches for kind "{kind}" in version "{api_version}"') from None
 
+    async def resource_in_any_version(self, group: str, version: str, kind: str) -> Resource:
+        """In `version` if that is served, else in another one: objects outlive the version they were written in.
+
+        NoMatch: no version of the group serves the kind.
+        """
+        try:
+            return await self.resource(f"{group}/{version}" if group else version, kind)
+        except NoMatch:
+            for other in await self._versions(group):
+                try:
+                    return await self.resource(other, kind)
+                except NoMatch:
+                    continue
+            raise
+
+    async def _versions(self, group: str) -> list[str]:
+        """`apps/v1`, …, as the server prefers them; the core group has one version."""
+        if not group:
+            return []
+        try:
+            answer = await self._api.request("GET", quote(f"/apis/{group}"))
+        except NotFound:
+            return []
+        return [version["groupVersion"] for version in answer.get("versions") or []]
+
     def forget(self, resource: Resource) -> None:
         self._known.pop((resource.api_version, resource.kind), None)
 

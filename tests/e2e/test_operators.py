@@ -11,13 +11,14 @@ import pytest
 
 from kubeloop.cli.options import UpOptions
 from tests.testkit.eventually import eventually
+from tests.testkit.git_repositories import RealRepository
 from tests.testkit.operator_process import operator
 from tests.testkit.stack import ROOT, Kubectl, KubectlError, Stack
 
 pytestmark = pytest.mark.e2e
 
 FOLDER = ROOT / "examples" / "operators"
-OPERATORS = ("mysql_backup",)
+OPERATORS = ("mysql_backup", "gitops")
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +79,94 @@ class TestMySQLBackup:
         answer = stack.kubectl.json("--namespace=mysql-backup-system get configmaps")
         backups = [item["data"].get("backup", "") for item in answer["items"]]
         return [backup for backup in backups if backup.startswith(f"{namespace}/")]
+
+
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web}}}}
+    spec: {{containers: [{{name: web, image: "nginx:1"}}]}}
+---
+"""
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{key: value}}\n---\n"
+
+
+class TestGitOps:
+    run = staticmethod(
+        partial(
+            operator,
+            name="gitops",
+            namespace="gitops-system",
+            account="gitops-operator",
+            flags=("--poll-interval=300ms",),
+        )
+    )
+
+    def test_the_cluster_follows_git(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
+        """A commit is rolled out, drift is undone, what leaves Git is pruned, and all goes with the Application."""
+        repository = RealRepository(tmp_path / "web.git")
+        repository.commit({"deploy/web.yaml": WEB.format(replicas=2), "deploy/more.yaml": SETTINGS.format(name="more")})
+        kubectl("apply -f -", self.application(kubectl, repository))
+        with self.run(stack=stack, folder=tmp_path):
+            kubectl("wait --for=condition=Synced --timeout=60s application/web")
+            kubectl("wait --for=condition=Healthy --timeout=60s application/web")
+            table = kubectl("get applications")
+            assert "2/2" in kubectl("get deployment web")
+
+            kubectl("scale deployment web --replicas=5")
+            eventually(lambda: self.replicas(kubectl) == 2, "drift is undone")
+
+            commit = repository.commit({"deploy/web.yaml": WEB.format(replicas=3)})
+            self.wait_for(kubectl, commit)
+            assert self.replicas(kubectl) == 3
+            assert not kubectl("get configmap more --ignore-not-found")
+            described = kubectl("describe application web")
+
+            kubectl("delete application web --timeout=60s")
+            assert not kubectl("get deployment web --ignore-not-found")
+
+        assert ["NAME", "SYNC", "HEALTH", "AGE", "web", "Synced", "Healthy"] == table.split()[:7]
+        assert [reason in described for reason in ("Synced", "SelfHealed", "Pruned")] == [True] * 3
+
+    def test_a_killed_operator_leaves_nothing_behind(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
+        """kill -9 in the middle of a sync, and another commit before the next process: the cluster is as that one."""
+        repository = RealRepository(tmp_path / "web.git")
+        first = "".join(SETTINGS.format(name=f"first-{i}") for i in range(200))
+        repository.commit({"deploy/all.yaml": first})
+        kubectl("apply -f -", self.application(kubectl, repository))
+        ours = "get configmaps --selector=gitops.example.com/application=web -o name"
+        with self.run(stack=stack, folder=tmp_path) as process:
+            eventually(lambda: kubectl(ours), "the sync begins")
+            process.kill()
+        applied = len(kubectl(ours).split())
+        commit = repository.commit({"deploy/all.yaml": SETTINGS.format(name="second")})
+
+        with self.run(stack=stack, folder=tmp_path):
+            self.wait_for(kubectl, commit)
+            left = kubectl(ours).split()
+            kubectl("delete application web --timeout=60s")
+
+        assert applied
+        assert ["configmap/second"] == left
+        assert not kubectl(ours)
+
+    @staticmethod
+    def application(kubectl: Kubectl, repository: RealRepository) -> str:
+        """The sample, about this repository and the test's namespace."""
+        sample = (FOLDER / "gitops" / "sample.yaml").read_text()
+        sample = sample.replace("file:///srv/git/web.git", f"file://{repository.url}")
+        return sample.replace("namespace: web", f"namespace: {kubectl.namespace}").replace("namespace: default", "")
+
+    @staticmethod
+    def replicas(kubectl: Kubectl) -> int:
+        return int(kubectl.json("get deployment web")["spec"]["replicas"])
+
+    @staticmethod
+    def wait_for(kubectl: Kubectl, commit: str) -> None:
+        wanted = {"status": "Synced", "revision": commit}
+        eventually(lambda: kubectl.json("get application web")["status"].get("sync") == wanted, "the commit is applied")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,12 +20,14 @@ _BRIEF_LEASE = (
 
 
 @contextmanager
-def operator(stack: Stack, name: str, namespace: str, account: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def operator(
+    stack: Stack, name: str, namespace: str, account: str, folder: Path, flags: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
     """`python -m examples.operators.NAME` at a stack with --secure; what it logs is in `folder`."""
     token = stack.kubectl(f"--namespace={namespace} create token {account}").strip()
     ca = (stack.data_dir / "pki" / "ca.crt").read_text()
     kubeconfig = folder / f"{account}.kubeconfig"
     kubeconfig.write_text(Login(stack.server, token=token, ca=ca).kubeconfig(account))
-    command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *_BRIEF_LEASE)
+    command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *_BRIEF_LEASE, *flags)
     with (folder / f"{account}.log").open("a") as log, running(*command, output=log.fileno()) as process:
         yield process

@@ -11,9 +11,7 @@ from typing import Any
 
 from apiserver.admission.policies.activation import Activation
 from apiserver.admission.policies.conditions import ConditionError, Conditions, compiled, evaluated
-from kubeloop.apimachinery.meta import ReadOnlyObject
-from kubeloop.cel.environment import Budget, OutOfBudget, Program
-from kubeloop.cel.policy_expressions import (
+from apiserver.admission.policies.expressions import (
     ANNOTATION,
     CONDITION,
     MESSAGE,
@@ -21,7 +19,9 @@ from kubeloop.cel.policy_expressions import (
     ExpressionError,
     Expressions,
 )
-from kubeloop.cel.values import EvaluationError
+from apiserver.cel.environment import Budget, OutOfBudget, Program
+from apiserver.cel.values import EvaluationError
+from kubeloop.apimachinery.meta import ReadOnlyObject
 
 Json = Mapping[str, Any]
 Compiled = Program | ExpressionError

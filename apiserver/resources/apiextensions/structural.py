@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.checks import NO_ITEMS, Errors
-from kubeloop.apimachinery import field, go_regexp
-from kubeloop.apimachinery.json_schema import (
+from apiserver.schema.json_schema import (
     EMBEDDED,
     INT_OR_STRING,
     JUNCTORS,
@@ -25,6 +24,7 @@ from kubeloop.apimachinery.json_schema import (
     items_of,
     properties_of,
 )
+from kubeloop.apimachinery import field, go_regexp
 
 ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"
 INT_OR_STRING_PATTERN = [{"type": "integer"}, {"type": "string"}]

@@ -66,3 +66,18 @@ def test_a_kind_is_found_once_its_definition_is_served() -> None:
         assert await cluster.eventually(found)
 
     run_cluster(check)
+
+
+def test_a_kind_whose_version_is_gone_is_found_in_another() -> None:
+    """As long as its group serves it in any."""
+
+    async def check(cluster: Cluster) -> None:
+        mapper = KindMapper(cluster.api)
+
+        assert DEPLOYMENTS == await mapper.resource_in_any_version("apps", "v1beta1", "Deployment")
+        assert CONFIG_MAPS == await mapper.resource_in_any_version("", "v1", "ConfigMap")
+        for group in ("", "apps", "example.com"):
+            with pytest.raises(NoMatch):
+                await mapper.resource_in_any_version(group, "v1", "Foo")
+
+    run_cluster(check)
