@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controllers import children
-from controllers.own_writes import OwnWrites
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
 from kubeloop.apimachinery.meta import (
     Object,
@@ -27,6 +26,7 @@ from kubeloop.apimachinery.resource import CONTROLLER_REVISIONS, Resource
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import LabelSelector
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 
 _MAX_PREFIX = 223

@@ -14,8 +14,8 @@ from apiserver.printing.cells import CUSTOM_COLUMNS, NAME
 from apiserver.printing.durations import INVALID, UNKNOWN, since
 from apiserver.printing.json_path import Path, PathError, compile_path
 from apiserver.printing.table import Cell, Column
-from apiserver.schema.json_schema import with_sorted_keys
 from kubeloop.apimachinery.field import go_value
+from kubeloop.apimachinery.json_schema import with_sorted_keys
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 

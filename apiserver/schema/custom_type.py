@@ -15,7 +15,6 @@ from typing import Any
 from apiserver.schema.codec import Codec
 from apiserver.schema.defaulting import fill_defaults, has_defaults
 from apiserver.schema.embedded import coerce_embedded, embedded_errors, has_embedded
-from apiserver.schema.json_schema import Schema
 from apiserver.schema.list_types import has_unique_lists, uniqueness_errors
 from apiserver.schema.nodes import TypeNode
 from apiserver.schema.old_values import UNKNOWN
@@ -23,6 +22,7 @@ from apiserver.schema.pruning import drop_nulls, pruned
 from apiserver.schema.structural import custom_resource_node
 from apiserver.schema.structural_validation import check_value
 from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.json_schema import Schema
 
 Object = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.schema.json_schema import Schema, additional_of, all_within, items_of, properties_of
+from kubeloop.apimachinery.json_schema import Schema, additional_of, all_within, items_of, properties_of
 from kubeloop.apimachinery.meta import deep_copy
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from apiserver.schema.codec import Codec
 from apiserver.schema.explanation import DecodeError
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery import field, validation
+from kubeloop.apimachinery.field import FieldError, go_value
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     Schema,
     additional_of,
@@ -19,8 +21,6 @@ from apiserver.schema.json_schema import (
     properties_of,
     with_sorted_keys,
 )
-from kubeloop.apimachinery import field, validation
-from kubeloop.apimachinery.field import FieldError, go_value
 from kubeloop.apimachinery.metadata_validation import object_meta_errors
 
 

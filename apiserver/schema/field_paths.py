@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from apiserver.schema.json_schema import Schema, additional_of, properties_of
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.json_schema import Schema, additional_of, properties_of
 
 _TOKEN = re.compile(r"'(?:[^']*\\')*[^']*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)")

@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.json_schema import (
     LIST_KEYS,
     LIST_TYPE,
     Schema,
@@ -17,8 +19,6 @@ from apiserver.schema.json_schema import (
     properties_of,
     with_sorted_keys,
 )
-from kubeloop.apimachinery import field
-from kubeloop.apimachinery.field import FieldError
 
 
 def has_unique_lists(schema: Schema) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from apiserver.schema.json_schema import Schema
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError, go_value
+from kubeloop.apimachinery.json_schema import Schema
 
 _LARGEST_SAFE = 2**53 - 1  # JSON's
 _LARGEST_FLOAT32 = 3.4028235677973366e38  # what no longer rounds to a finite one

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.schema.json_schema import LIST_KEYS, LIST_TYPE, Schema, additional_of, items_of, properties_of
+from kubeloop.apimachinery.json_schema import LIST_KEYS, LIST_TYPE, Schema, additional_of, items_of, properties_of
 
 
 class _Unknown:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.schema.json_schema import (
+from apiserver.schema.openapi_paths import COMPONENTS, ServedKind
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     INT_OR_STRING,
     PRESERVE,
@@ -17,7 +18,6 @@ from apiserver.schema.json_schema import (
     items_of,
     properties_of,
 )
-from apiserver.schema.openapi_paths import COMPONENTS, ServedKind
 
 Json = dict[str, Any]
 

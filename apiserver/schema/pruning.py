@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     META_FIELDS,
     PRESERVE,

@@ -13,8 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.schema.formats import effective_format, is_of_format
-from apiserver.schema.json_schema import (
+from apiserver.schema.number_validation import check_number, is_whole
+from apiserver.schema.old_values import UNKNOWN, old_elements, old_field, unchanged
+from kubeloop.apimachinery import field, go_regexp
+from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.formats import effective_format, is_of_format
+from kubeloop.apimachinery.json_schema import (
     INT_OR_STRING,
     Schema,
     additional_of,
@@ -22,10 +26,6 @@ from apiserver.schema.json_schema import (
     properties_of,
     with_sorted_keys,
 )
-from apiserver.schema.number_validation import check_number, is_whole
-from apiserver.schema.old_values import UNKNOWN, old_elements, old_field, unchanged
-from kubeloop.apimachinery import field, go_regexp
-from kubeloop.apimachinery.field import FieldError
 
 _TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 _GO_FORMATS = {"integer": "int64", "number": "float64"}

@@ -16,7 +16,6 @@ from controllers import children
 from controllers.cron_job import active
 from controllers.cron_job.plan import Plan, job_for, plan, with_started
 from controllers.cron_job.timing import UnknownZone, timing_of
-from controllers.own_writes import OwnWrites
 from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.cron import ScheduleError
@@ -38,6 +37,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder, reference_to
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.source import Owns
 

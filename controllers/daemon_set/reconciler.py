@@ -20,10 +20,8 @@ from controllers.daemon_set.placement import Requirements
 from controllers.daemon_set.plan import Changes, Finished, plan
 from controllers.daemon_set.pod import HASH_LABEL, new_pod, target_node
 from controllers.history import History
-from controllers.own_writes import OwnWrites
 from controllers.pod_control import PodControl
 from controllers.refusals import is_namespace_terminating
-from controllers.status_writes import StatusWrites
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound
@@ -48,9 +46,11 @@ from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.source import For, Owns, Watches
+from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
 
@@ -104,7 +104,7 @@ class DaemonSetReconciler:
         self._control = PodControl(api, recorder, DAEMON_SETS)
         self._failures = Failures(clock)
         self._own_writes = OwnWrites()
-        self._statuses = StatusWrites(api, DAEMON_SETS, self._own_writes)
+        self._statuses = StatusWriter(api, DAEMON_SETS, clock, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         daemon_set = self._sets.get(key)
@@ -178,7 +178,7 @@ class DaemonSetReconciler:
         live = await self._api.get(DAEMON_SETS, name_of(spec.obj), namespace_of(spec.obj))
         stored, count = live.get("status") or {}, spec.status.get("collisionCount")
         if stored.get("collisionCount") == count:
-            await self._statuses.write(live, {**stored, "collisionCount": (count or 0) + 1})
+            await self._statuses.replace(live, {**stored, "collisionCount": (count or 0) + 1})
         raise Conflict.of(DAEMON_SETS.plural, DAEMON_SETS.group, name_of(spec.obj), "its revision's name is taken")
 
     async def _merge(self, duplicate: Object, current: Object, members: Sequence[Object]) -> None:
@@ -251,7 +251,7 @@ class DaemonSetReconciler:
     async def _tell(self, situation: Situation, has_acted: bool) -> None:
         told = status.compute(situation, has_acted=has_acted)
         if status.differs(situation.spec, told):
-            await self._statuses.write(situation.spec.obj, told)
+            await self._statuses.replace(situation.spec.obj, told)
 
     def _next_look(self, situation: Situation, members: Sequence[Object]) -> Result:
         """When a pod counts as available, or a failed one may be replaced, without anybody telling."""

@@ -16,7 +16,6 @@ from controllers.deployment.model import Rollout, Scale, SetState, copy_with
 from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
 from controllers.deployment.status import differs
-from controllers.own_writes import OwnWrites
 from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
@@ -38,6 +37,7 @@ from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.source import For, Owns, Watches

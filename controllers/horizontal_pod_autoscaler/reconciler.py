@@ -22,8 +22,6 @@ from controllers.horizontal_pod_autoscaler.replicas import Situation
 from controllers.horizontal_pod_autoscaler.selecting import Selecting
 from controllers.horizontal_pod_autoscaler.sources import Scene, Sources
 from controllers.horizontal_pod_autoscaler.target import NoTarget, Scales
-from controllers.own_writes import OwnWrites
-from controllers.status_writes import StatusWrites
 from kubeloop.apimachinery import selector_text
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
@@ -35,7 +33,9 @@ from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.transport import ConnectionFailed
 from kubeloop.runtime.event_recorder import EventRecorder
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
+from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ class AutoscalerReconciler:
         self._clock, self._autoscalers, self._pods = clock, autoscalers, pods
         self._scales, self._sources, self._recorder = scales, sources, recorder
         self._own_writes = OwnWrites()
-        self._statuses = StatusWrites(api, HORIZONTAL_POD_AUTOSCALERS, self._own_writes)
+        self._statuses = StatusWriter(api, HORIZONTAL_POD_AUTOSCALERS, clock, self._own_writes)
         self._memories: dict[ObjectKey, Memory] = {}  # of the autoscalers there are
         self._selecting = Selecting()
 
@@ -217,7 +217,7 @@ class AutoscalerReconciler:
         if not plan.differs(autoscaler, status):
             return
         try:
-            await self._statuses.write(autoscaler, status)
+            await self._statuses.replace(autoscaler, status)
         except ConnectionFailed:
             raise
         except ApiError as error:

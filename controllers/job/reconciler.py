@@ -16,7 +16,6 @@ from controllers.job.model import TRACKING_FINALIZER, JobView, is_ours
 from controllers.job.plan import Conclusion, Outcome, Plan, conclude, plan
 from controllers.job.pod_requests import PodRequests
 from controllers.job.released import Released
-from controllers.own_writes import OwnWrites
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
@@ -26,6 +25,7 @@ from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 

@@ -13,12 +13,10 @@ import structlog
 
 from controllers import children, pods
 from controllers.batches import at_once, slow_start
-from controllers.own_writes import OwnWrites
 from controllers.pod_control import PodControl, pod_from_template
 from controllers.refusals import is_namespace_terminating
 from controllers.replicaset import status, victims
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
-from controllers.status_writes import StatusWrites
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import (
@@ -40,9 +38,11 @@ from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.expectations import Expectations
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.source import For, Owns, Watches
+from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
 
@@ -84,7 +84,7 @@ class ReplicaSetReconciler:
         self._owners, self._pods = owners, pod_informer
         self._expectations, self._control = expectations, control
         self._own_writes = OwnWrites()
-        self._statuses = StatusWrites(api, kind.resource, self._own_writes)
+        self._statuses = StatusWriter(api, kind.resource, clock, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         owner = self._owners.get(key)
@@ -171,7 +171,7 @@ class ReplicaSetReconciler:
         counted = terminating if self._kind.counts_terminating else None
         new_status = status.compute(owner, active, counted, failure, now)
         if status.differs(owner, new_status):
-            await self._statuses.write(owner, new_status)
+            await self._statuses.replace(owner, new_status)
         if failure is not None:
             raise failure
         wait = status.seconds_to_next_availability(owner, new_status, active, now)

@@ -117,6 +117,11 @@ class Framework:
                 return _as_filter_status(status, name)
         return None
 
+    def refusals(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> list[Status]:
+        """What every filter has against this node, where scheduling is content with the first: for explanations."""
+        answers = [(name, passes(state, pod, node)) for name, passes in self.filters(state)]
+        return [_as_filter_status(status, name) for name, status in answers if status is not None]
+
     def _with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[CycleState, NodeInfo]:
         promised = [p for p in self.nominator.on_node(node.name) if p.priority >= pod.priority and p.uid != pod.uid]
         if not promised:

@@ -14,14 +14,12 @@ import structlog
 from controllers import children, history, pods
 from controllers.batches import slow_start_all
 from controllers.history import History
-from controllers.own_writes import OwnWrites
 from controllers.refusals import is_namespace_terminating
 from controllers.stateful_set import claims, identity, revisions, status
 from controllers.stateful_set.claims import Claims
 from controllers.stateful_set.model import Revisions, SetSpec
 from controllers.stateful_set.plan import Plan, Step, plan
 from controllers.stateful_set.writes import PodWrites
-from controllers.status_writes import StatusWrites
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
@@ -47,9 +45,11 @@ from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.source import For, Owns, Watches
+from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
 
@@ -88,7 +88,7 @@ class StatefulSetReconciler:
         self._sets, self._pods, self._history = sets, pod_informer, past
         self._expectations, self._writes = expectations, writes
         self._own_writes = OwnWrites()
-        self._statuses = StatusWrites(api, STATEFUL_SETS, self._own_writes)
+        self._statuses = StatusWriter(api, STATEFUL_SETS, clock, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         stateful_set = self._sets.get(key)
@@ -109,7 +109,7 @@ class StatefulSetReconciler:
         failure = await self._carry_out(spec, decided)
         told = status.compute(spec, known, decided.members, now, 0 if failure else decided.outdated)
         if status.differs(spec, told):
-            await self._statuses.write(dict(spec.obj), told)
+            await self._statuses.replace(spec.obj, told)
         await self._tidy_up(spec, known, past, members)
         if failure is not None:
             raise failure

@@ -7,7 +7,6 @@ StatefulPodControl of pkg/controller/statefulset, v1.36.
 
 from __future__ import annotations
 
-from controllers.own_writes import OwnWrites
 from controllers.stateful_set.claims import ClaimWork
 from controllers.stateful_set.plan import CREATE, DELETE, MEND_CLAIMS, UPDATE, Step
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -17,6 +16,7 @@ from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.own_writes import OwnWrites
 
 
 class PodWrites:

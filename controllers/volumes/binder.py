@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controllers import claims
-from controllers.own_writes import OwnWrites
 from controllers.pods import is_terminal, node_of
 from controllers.volumes import plan, reclaim
 from controllers.volumes.plan import Notice
@@ -22,6 +21,7 @@ from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.result import DONE, Result
 from kubeloop.runtime.source import For, Watches
 

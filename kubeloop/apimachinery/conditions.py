@@ -13,6 +13,12 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 Condition = Mapping[str, Any]
 
 
+def new_condition(type_: str, status: bool | None, reason: str, message: str = "") -> Object:
+    """What `set_condition` takes; None is Unknown. `reason` is one CamelCase word, `message` is for people."""
+    text = "Unknown" if status is None else str(status)
+    return {"type": type_, "status": text, "reason": reason, "message": message}
+
+
 def conditions_of(obj: ReadOnlyObject) -> Sequence[Condition]:
     """`status.conditions`, empty where there are none."""
     return (obj.get("status") or {}).get("conditions") or ()

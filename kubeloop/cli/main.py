@@ -110,6 +110,21 @@ def status(
 
 
 @app.command()
+def why(
+    pod: Annotated[str, typer.Argument(help="pod/NAME")],
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="[default: that of the context]")] = "",
+    output: Annotated[str, typer.Option("-o", "--output", help="text or json")] = "text",
+    kubeconfig: Annotated[
+        Path | None, typer.Option(envvar="KUBELOOP_KUBECONFIG", help="whose current context is asked")
+    ] = None,
+) -> int:
+    """Explain where the scheduler would put a pod: who refuses it, who wins, and what would let it fit."""
+    from kubeloop.cli.why import why as run_why
+
+    return run_why(pod, namespace, output, kubeconfig)
+
+
+@app.command()
 def demo() -> None:
     """Watch the control loops converge on a throw-away stack; exit code 0 if everything did."""
     from kubeloop.cli.demo.tour import NotConverged

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 
@@ -47,13 +46,31 @@ async def update_status(api: Api, resource: Resource, obj: ReadOnlyObject, statu
 
 
 async def patch_status(
-    api: Api, resource: Resource, obj: ReadOnlyObject, changes: Object, *, check_version: bool = False
+    api: Api, resource: Resource, obj: ReadOnlyObject, changes: ReadOnlyObject, *, check_version: bool = False
 ) -> ReadOnlyObject:
-    """Merge `changes` into the status, unless they are there already; None values delete fields."""
-    status = obj.get("status") or {}
-    if all(status.get(field) == value for field, value in changes.items()):
+    """Merge `changes` into the status; only what it does not say already is sent. None values delete fields.
+
+    Conflict where the object is another one by now, and with `check_version` (needed where `changes` has lists that
+    others write to as well) where it was changed at all.
+    """
+    needed = _needed(obj.get("status") or {}, changes)
+    if not needed:
         return obj
-    patch: dict[str, Any] = {"status": changes}
+    metadata = {"uid": uid_of(obj)}
     if check_version:
-        patch["metadata"] = {"resourceVersion": resource_version_of(obj)}
+        metadata["resourceVersion"] = resource_version_of(obj)
+    patch = {"metadata": metadata, "status": needed}
     return await api.patch(resource, name_of(obj), patch, namespace_of(obj), subresource="status")
+
+
+def _needed(current: ReadOnlyObject, changes: ReadOnlyObject) -> Object:
+    """The part of a merge patch that makes a difference."""
+    needed: Object = {}
+    for field, wanted in changes.items():
+        found = current.get(field)
+        if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+            if inside := _needed(found, wanted):
+                needed[field] = inside
+        elif wanted != found:
+            needed[field] = wanted
+    return needed

@@ -1,15 +1,53 @@
-"""Putting a finalizer on an object and taking it off, so that no deletion overtakes a loop's own clean-up."""
+"""Putting a finalizer on an object and taking it off, so that no deletion overtakes a loop's own clean-up.
+
+Every write carries the version that was read: a cache that is behind ends in a Conflict, and the reconcile is tried
+again with a newer one. So two loops that let go of one object at once do not undo each other's writes, and a namesake
+made meanwhile is never touched.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, finalizers_of, name_of, namespace_of, resource_version_of
+from kubeloop.apimachinery.meta import (
+    Object,
+    ReadOnlyObject,
+    finalizers_of,
+    is_being_deleted,
+    name_of,
+    namespace_of,
+    resource_version_of,
+)
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 
 
+async def finalize(
+    api: Api,
+    resource: Resource,
+    obj: ReadOnlyObject,
+    finalizer: str,
+    clean_up: Callable[[], Awaitable[None]],
+) -> ReadOnlyObject | None:
+    """Both ends of an object's life, at the head of a reconcile: the object with the finalizer on it.
+
+    None: it is being deleted, and there is nothing more to do. `clean_up` has run then, and the finalizer is off. It
+    must be idempotent; what it raises keeps the finalizer on (`Unfinished` where it only has to wait).
+    """
+    if not is_being_deleted(obj):
+        return await ensure_finalizer(api, resource, obj, finalizer)
+    if finalizer in finalizers_of(obj):
+        await clean_up()
+        await remove_finalizer(api, resource, obj, finalizer)
+    return None
+
+
 async def ensure_finalizer(api: Api, resource: Resource, obj: ReadOnlyObject, finalizer: str) -> ReadOnlyObject:
-    """The object with the finalizer on it; Conflict where the cache was behind (the reconcile is tried again)."""
+    """The object with the finalizer on it; Conflict where the cache was behind (the reconcile is tried again).
+
+    Not for an object that is being deleted: it takes none any more (Invalid).
+    """
     finalizers = finalizers_of(obj)
     if finalizer in finalizers:
         return obj

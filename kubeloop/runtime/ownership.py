@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubeloop.apimachinery.errors import ApiError, Invalid, NotFound
+from kubeloop.apimachinery.errors import ApiError, Invalid, NotFound, UnsupportedMediaType
 from kubeloop.apimachinery.meta import (
     Object,
     ReadOnlyObject,
     controller_of,
     controller_reference,
+    finalizers_of,
     is_being_deleted,
     labels_of,
     name_of,
     namespace_of,
     owner_references_of,
+    resource_version_of,
     uid_of,
 )
 from kubeloop.apimachinery.resource import Resource
@@ -138,15 +140,74 @@ async def release(
 
 
 async def _patch_metadata(api: Api, resource: Resource, child: Object, metadata: Object) -> Object:
+    """Strategic merge patches touch one list entry and no other; custom resources do not take them."""
     patch = {"metadata": metadata}
-    return await api.patch(resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+    try:
+        return await api.patch(resource, name_of(child), patch, namespace_of(child), patch_type=STRATEGIC)
+    except UnsupportedMediaType:
+        patch = {"metadata": _as_merge_patch(child, metadata)}
+        return await api.patch(resource, name_of(child), patch, namespace_of(child))
+
+
+def _as_merge_patch(child: Object, strategic: Object) -> Object:
+    """The same for a child whose lists are replaced as a whole: the version they were read at goes along."""
+    merged: Object = {"uid": strategic["uid"], "resourceVersion": resource_version_of(child)}
+    references = list(owner_references_of(child))
+    for change in strategic["ownerReferences"]:
+        references = [each for each in references if each.get("uid") != change["uid"]]
+        if "$patch" not in change:
+            references.append(change)
+    merged["ownerReferences"] = references
+    dropped = strategic.get("$deleteFromPrimitiveList/finalizers", ())
+    added = strategic.get("finalizers", ())
+    if dropped or added:
+        kept = [each for each in finalizers_of(child) if each not in dropped and each not in added]
+        merged["finalizers"] = [*kept, *added]
+    return merged
+
+
+class AlreadyOwned(ApiError):
+    """Another owner controls the child: a name is taken, and only people can decide whose it is."""
 
 
 def set_controller_reference(child: Object, owner: ReadOnlyObject, owner_resource: Resource) -> None:
-    """Make `owner` the controller of `child`, a new object about to be created (so it may be edited)."""
+    """Make `owner` the controller of `child`, which is edited: a new object, or a private copy.
+
+    AlreadyOwned where another one is; ValueError where the garbage collector would not find the owner.
+    """
     existing = controller_of(child)
     if existing is not None and existing.get("uid") != uid_of(owner):
-        raise ApiError(f"{name_of(child)} is already controlled by {existing.get('kind')} {existing.get('name')}")
-    others = [ref for ref in owner_references_of(child) if ref.get("uid") != uid_of(owner)]
-    reference = controller_reference(owner, owner_resource.api_version, owner_resource.kind)
-    child.setdefault("metadata", {})["ownerReferences"] = [*others, reference]
+        raise AlreadyOwned(f"{name_of(child)} is already controlled by {existing.get('kind')} {existing.get('name')}")
+    _put_reference(child, owner, owner_resource, {"controller": True, "blockOwnerDeletion": True})
+
+
+def set_owner_reference(
+    child: Object, owner: ReadOnlyObject, owner_resource: Resource, *, blocks_deletion: bool = False
+) -> None:
+    """Make `owner` one of the owners of `child`, which is edited: it goes when the last of them has gone.
+
+    `blocks_deletion`: a foreground deletion of the owner waits for the child. ValueError as above.
+    """
+    _put_reference(child, owner, owner_resource, {"blockOwnerDeletion": True} if blocks_deletion else {})
+
+
+def remove_owner_reference(child: Object, owner: ReadOnlyObject) -> None:
+    """Take the owner off `child`, which is edited, whatever the reference said beside its uid."""
+    others = [reference for reference in owner_references_of(child) if reference.get("uid") != uid_of(owner)]
+    if len(others) != len(owner_references_of(child)):
+        child["metadata"]["ownerReferences"] = others
+
+
+def _put_reference(child: Object, owner: ReadOnlyObject, owner_resource: Resource, flags: Object) -> None:
+    """In its place where there is one already: an order that changes would be a write each time."""
+    if owner_resource.namespaced and namespace_of(child) not in ("", namespace_of(owner)):
+        raise ValueError(
+            f"{name_of(child)} in namespace {namespace_of(child)} cannot be owned by {owner_resource.kind}"
+            f" {name_of(owner)} in namespace {namespace_of(owner)}: owners are of the same namespace, or of none"
+        )
+    reference = {"apiVersion": owner_resource.api_version, "kind": owner_resource.kind, "name": name_of(owner)}
+    reference |= {"uid": uid_of(owner), **flags}
+    references = [reference if each.get("uid") == uid_of(owner) else each for each in owner_references_of(child)]
+    if reference not in references:
+        references.append(reference)
+    child.setdefault("metadata", {})["ownerReferences"] = references

@@ -6,6 +6,7 @@ import copy
 from typing import Any, Self
 
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.resource import Resource
 
 
 class Builder(dict[str, Any]):
@@ -207,6 +208,31 @@ def a_node(name: str) -> NodeBuilder:
     }
     labels = {"kubernetes.io/hostname": name}
     return NodeBuilder(apiVersion="v1", kind="Node", metadata={"name": name, "labels": labels}, spec={}, status=status)
+
+
+def a_definition(resource: Resource, **fields: Any) -> Builder:
+    """A CustomResourceDefinition of `resource` with a status; `fields` are those of its spec, none: whatever."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {"type": "object", "properties": fields} if fields else anything
+    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    version = {"name": resource.version, "served": True, "storage": True, "subresources": {"status": {}}}
+    return Builder(
+        apiVersion="apiextensions.k8s.io/v1",
+        kind="CustomResourceDefinition",
+        metadata={"name": str(resource)},
+        spec={
+            "group": resource.group,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "names": {"plural": resource.plural, "singular": resource.kind.lower(), "kind": resource.kind},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    )
+
+
+def a_custom(resource: Resource, name: str, **spec: Any) -> Builder:
+    """An object of a custom kind."""
+    metadata = _named(name) if resource.namespaced else {"name": name}
+    return Builder(apiVersion=resource.api_version, kind=resource.kind, metadata=metadata, spec=spec)
 
 
 def _named(name: str) -> Object:

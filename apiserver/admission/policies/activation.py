@@ -12,18 +12,18 @@ from typing import Any
 
 from apiserver.admission.chain import Attributes
 from apiserver.admission.forms import Forms
-from apiserver.admission.policies.expressions import AUTHORIZER_NAME, REQUEST_RESOURCE, Composition, ExpressionError
 from apiserver.admission.policies.matching import namespace_of
 from apiserver.auth.authentication import User, service_account_user
 from apiserver.auth.authorization import Access
 from apiserver.auth.authorization import Authorizer as ServerAuthorizer
 from apiserver.auth.reviews import user_info
-from apiserver.cel.authorization import Authority, Authorizer, GroupCheck, Question, Remembering, ResourceCheck, Ruling
-from apiserver.cel.environment import Budget, Program
-from apiserver.cel.values import EvaluationError
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.resource import NAMESPACES, Resource
+from kubeloop.cel.authorization import Authority, Authorizer, GroupCheck, Question, Remembering, ResourceCheck, Ruling
+from kubeloop.cel.environment import Budget, Program
+from kubeloop.cel.policy_expressions import AUTHORIZER_NAME, REQUEST_RESOURCE, Composition, ExpressionError
+from kubeloop.cel.values import EvaluationError
 
 _NAMESPACE_METADATA = (
     "name",

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.admission.policies.activation import Activation
-from apiserver.admission.policies.expressions import CONDITION, ExpressionError, Expressions
-from apiserver.cel.environment import MATCH_CONDITIONS_BUDGET, Budget, OutOfBudget, Program
-from apiserver.cel.values import EvaluationError
+from kubeloop.cel.environment import MATCH_CONDITIONS_BUDGET, Budget, OutOfBudget, Program
+from kubeloop.cel.policy_expressions import CONDITION, ExpressionError, Expressions
+from kubeloop.cel.values import EvaluationError
 
 Json = Mapping[str, Any]
 

@@ -12,21 +12,21 @@ from typing import Any
 
 from apiserver.admission.policies.activation import Activation
 from apiserver.admission.policies.conditions import Conditions, compiled, evaluated
-from apiserver.admission.policies.expressions import (
+from apiserver.patch import json_patch
+from apiserver.patch.server_side_apply.checking import problems_text
+from apiserver.patch.server_side_apply.merging import merge
+from apiserver.patch.server_side_apply.shapes import LIST, MAP, Shape
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.cel.environment import Budget, Program
+from kubeloop.cel.patches import as_json, misnamed
+from kubeloop.cel.policy_expressions import (
     APPLY_CONFIGURATION,
     JSON_PATCH,
     Composition,
     ExpressionError,
     Expressions,
 )
-from apiserver.cel.environment import Budget, Program
-from apiserver.cel.patches import as_json, misnamed
-from apiserver.cel.values import EvaluationError
-from apiserver.patch import json_patch
-from apiserver.patch.server_side_apply.checking import problems_text
-from apiserver.patch.server_side_apply.merging import merge
-from apiserver.patch.server_side_apply.shapes import LIST, MAP, Shape
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.cel.values import EvaluationError
 
 Json = Mapping[str, Any]
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from apiserver.admission.policies.activation import Activation
 from apiserver.admission.policies.conditions import ConditionError, Conditions, compiled, evaluated
-from apiserver.admission.policies.expressions import (
+from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.cel.environment import Budget, OutOfBudget, Program
+from kubeloop.cel.policy_expressions import (
     ANNOTATION,
     CONDITION,
     MESSAGE,
@@ -19,9 +21,7 @@ from apiserver.admission.policies.expressions import (
     ExpressionError,
     Expressions,
 )
-from apiserver.cel.environment import Budget, OutOfBudget, Program
-from apiserver.cel.values import EvaluationError
-from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.cel.values import EvaluationError
 
 Json = Mapping[str, Any]
 Compiled = Program | ExpressionError

@@ -50,7 +50,7 @@ class Webhook:
         """Its matchConditions, if any; the evaluator of expressions is loaded with the first there are."""
         if self._conditions is None and (sources := self.source.get("matchConditions")):
             from apiserver.admission.policies.conditions import Conditions
-            from apiserver.admission.policies.expressions import Expressions
+            from kubeloop.cel.policy_expressions import Expressions
 
             self._conditions = Conditions.of(sources, Expressions.of())
         return self._conditions

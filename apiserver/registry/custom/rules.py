@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from dataclasses import field as field_of
 from typing import Any
 
-from apiserver.cel.comprehensions import TOO_LONG
-from apiserver.cel.environment import Budget, Environment, OutOfBudget, Program
-from apiserver.cel.schema_types import converted, needs_conversion, type_of, with_type_and_metadata
-from apiserver.cel.syntax import CompileError
-from apiserver.cel.types import BOOL, DYN, STRING, Type, optional_of
-from apiserver.cel.values import NONE, EvaluationError, Optional
 from apiserver.schema.field_paths import PathError, find_field
-from apiserver.schema.json_schema import MAP_TYPE, RULES, Schema, additional_of, items_of, properties_of
 from apiserver.schema.old_values import UNKNOWN, old_elements, old_field, same_value
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError, go_value
+from kubeloop.apimachinery.json_schema import MAP_TYPE, RULES, Schema, additional_of, items_of, properties_of
+from kubeloop.cel.comprehensions import TOO_LONG
+from kubeloop.cel.environment import Budget, Environment, OutOfBudget, Program
+from kubeloop.cel.schema_types import converted, needs_conversion, type_of, with_type_and_metadata
+from kubeloop.cel.syntax import CompileError
+from kubeloop.cel.types import BOOL, DYN, STRING, Type, optional_of
+from kubeloop.cel.values import NONE, EvaluationError, Optional
 
 MAX_MESSAGE_BYTES = 5 * 1024
 ROOT = "<nil>"  # how the path of the object itself is printed

@@ -15,7 +15,6 @@ from apiserver.registry.nested import AccessorError, dotted, nested_integer, nes
 from apiserver.registry.scale_fields import PathScale
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
-from apiserver.schema.json_schema import RULES, all_within
 from apiserver.schema.old_values import UNKNOWN
 from kubeloop.apimachinery import validation
 from kubeloop.apimachinery.errors import MethodNotAllowed
@@ -29,6 +28,7 @@ from kubeloop.apimachinery.field import (
     go_quote,
     invalid,
 )
+from kubeloop.apimachinery.json_schema import RULES, all_within
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import STANDARD_FINALIZERS
 from kubeloop.apimachinery.resource import Resource

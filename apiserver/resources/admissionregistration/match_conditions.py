@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from apiserver.resources.checks import Errors, check_qualified_name
 
 if TYPE_CHECKING:
-    from apiserver.admission.policies.expressions import Expressions
-    from apiserver.cel.types import Type
+    from kubeloop.cel.policy_expressions import Expressions
+    from kubeloop.cel.types import Type
 from kubeloop.apimachinery import field
 
 Json = Mapping[str, Any]
@@ -22,7 +22,7 @@ def check_match_conditions(conditions: Sequence[Json], path: str, errors: Errors
         errors.append(field.too_many(path, len(conditions), MAX_CONDITIONS))
     if not conditions:
         return
-    from apiserver.admission.policies.expressions import CONDITION, Expressions
+    from kubeloop.cel.policy_expressions import CONDITION, Expressions
 
     expressions, seen = Expressions.of(has_params=has_params), set[str]()
     for i, condition in enumerate(conditions):

@@ -20,7 +20,7 @@ from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
 if TYPE_CHECKING:
-    from apiserver.admission.policies.expressions import Expressions
+    from kubeloop.cel.policy_expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -58,7 +58,7 @@ class MutatingPolicyStrategy(SpecKind):
 
 def _check_mutation(mutation: Json, expressions: Expressions, path: str, errors: Errors) -> None:
     """The part of its own patch type and no other."""
-    from apiserver.admission.policies.expressions import APPLY_CONFIGURATION, JSON_PATCH
+    from kubeloop.cel.policy_expressions import APPLY_CONFIGURATION, JSON_PATCH
 
     results = {"ApplyConfiguration": APPLY_CONFIGURATION, "JSONPatch": JSON_PATCH}
     patch_type = mutation.get("patchType", "")

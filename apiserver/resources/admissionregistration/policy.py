@@ -18,7 +18,7 @@ from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.meta import Object
 
 if TYPE_CHECKING:
-    from apiserver.admission.policies.expressions import Expressions
+    from kubeloop.cel.policy_expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -58,7 +58,7 @@ def check_conditions_and_variables(
 
     Without variables there is no `variables`, unless `always_composed`.
     """
-    from apiserver.admission.policies.expressions import Composition, Expressions
+    from kubeloop.cel.policy_expressions import Composition, Expressions
 
     has_params = spec.get("paramKind") is not None
     conditions, variables = spec.get("matchConditions") or NO_ITEMS, spec.get("variables") or NO_ITEMS

@@ -20,7 +20,7 @@ from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
 
 if TYPE_CHECKING:
-    from apiserver.admission.policies.expressions import Expressions
+    from kubeloop.cel.policy_expressions import Expressions
 
 Json = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ class ValidatingPolicyStrategy(SpecKind):
 def _check_validation(
     validation: Json, expressions: Expressions, messages: Expressions, path: str, errors: Errors
 ) -> None:
-    from apiserver.admission.policies.expressions import CONDITION, MESSAGE
+    from kubeloop.cel.policy_expressions import CONDITION, MESSAGE
 
     expression = validation.get("expression", "")
     if check_expression(expression, f"{path}.expression", errors, reason="expression is not specified"):
@@ -92,7 +92,7 @@ def _check_annotations(
     annotations: Sequence[Json], policy_name: str, expressions: Expressions, path: str, errors: Errors
 ) -> None:
     """Their keys are those of audit annotations in the policy's name."""
-    from apiserver.admission.policies.expressions import ANNOTATION
+    from kubeloop.cel.policy_expressions import ANNOTATION
 
     if len(annotations) > MAX_ANNOTATIONS:
         errors.append(field.invalid(path, annotations, f"must not have more than {MAX_ANNOTATIONS} auditAnnotations"))

@@ -6,7 +6,10 @@ from typing import Any
 
 from apiserver.resources.checks import Errors
 from apiserver.schema.embedded import embedded_errors
-from apiserver.schema.json_schema import (
+from apiserver.schema.pruning import pruned
+from apiserver.schema.structural_validation import check_value
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     META_FIELDS,
     RULES,
@@ -16,9 +19,6 @@ from apiserver.schema.json_schema import (
     properties_of,
     with_sorted_keys,
 )
-from apiserver.schema.pruning import pruned
-from apiserver.schema.structural_validation import check_value
-from kubeloop.apimachinery import field
 
 
 def check_defaults(schema: Schema, path: str, errors: Errors, *, is_root: bool = True, is_meta: bool = False) -> None:

@@ -16,9 +16,9 @@ from apiserver.resources.apiextensions.definition_spec import check_definition_s
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_immutable
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import SpecKind
-from apiserver.schema.formats import is_known
 from kubeloop.apimachinery import conditions, field
 from kubeloop.apimachinery.ca_bundle import ca_bundle_error
+from kubeloop.apimachinery.formats import is_known
 from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.times import format_time
 

@@ -10,10 +10,10 @@ from apiserver.resources.apiextensions.definition_names import check_joined, che
 from apiserver.resources.apiextensions.definition_version import Parts, check_parts, split_shared
 from apiserver.resources.apiextensions.internal_schema import internal_versions
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_choice, check_with
-from apiserver.schema.json_schema import all_within
 from kubeloop.apimachinery import field, validation
 from kubeloop.apimachinery.ca_bundle import ca_bundle_error
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.json_schema import all_within
 
 Json = Mapping[str, Any]
 

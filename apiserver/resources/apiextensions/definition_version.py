@@ -18,8 +18,8 @@ from apiserver.resources.apiextensions.structural import check_structural, unsup
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_required
 from apiserver.resources.comparison import same
 from apiserver.schema.field_paths import PathError, find_field
-from apiserver.schema.json_schema import Schema
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.json_schema import Schema
 from kubeloop.apimachinery.meta import Object
 
 Json = Mapping[str, Any]

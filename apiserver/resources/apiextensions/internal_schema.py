@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.checks import go_struct
-from apiserver.schema.json_schema import Schema, with_sorted_keys
+from kubeloop.apimachinery.json_schema import Schema, with_sorted_keys
 
 Json = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from apiserver.resources.checks import Errors
-from apiserver.schema.json_schema import Schema, additional_of
 from kubeloop.apimachinery.field import forbidden
+from kubeloop.apimachinery.json_schema import Schema, additional_of
 
 RULE_LIMIT = 10_000_000
 DEFINITION_LIMIT = 100_000_000

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from apiserver.resources.apiextensions.internal_schema import internal_rule
 from apiserver.resources.apiextensions.rule_costs import RuleCosts, most_within, times
 from apiserver.resources.checks import Errors
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.json_schema import (
     LIST_TYPE,
     MAP_TYPE,
     RULES,
@@ -20,7 +21,6 @@ from apiserver.schema.json_schema import (
     items_of,
     properties_of,
 )
-from kubeloop.apimachinery import field
 
 
 def check_rules(schema: Schema, path: str, errors: Errors, *, is_unchanged: bool = False) -> None:
@@ -61,11 +61,11 @@ def _check(schema: Schema, path: str, errors: Errors, place: _Place) -> None:
 
 
 def _check_own(schema: Schema, path: str, errors: Errors, place: _Place) -> None:
-    from apiserver.cel.cost.estimate import estimated_cost
-    from apiserver.cel.cost.sizes import sizes_of
-    from apiserver.cel.schema_types import type_of
-    from apiserver.cel.types import DYN
     from apiserver.registry.custom.rules import compiled_rules
+    from kubeloop.cel.cost.estimate import estimated_cost
+    from kubeloop.cel.cost.sizes import sizes_of
+    from kubeloop.cel.schema_types import type_of
+    from kubeloop.cel.types import DYN
 
     sizes = sizes_of(schema, is_root=place.is_root)
     most_times = place.most_times

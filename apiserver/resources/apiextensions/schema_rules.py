@@ -10,7 +10,8 @@ from typing import Any
 from apiserver.resources.apiextensions.structural import unsupported_field
 from apiserver.resources.checks import NO_ITEMS, Errors, check_one_of
 from apiserver.schema.field_paths import PathError, find_field
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery import field
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     JUNCTORS,
     LIST_KEYS,
@@ -24,7 +25,6 @@ from apiserver.schema.json_schema import (
     items_of,
     properties_of,
 )
-from kubeloop.apimachinery import field
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")

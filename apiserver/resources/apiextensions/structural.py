@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.checks import NO_ITEMS, Errors
-from apiserver.schema.json_schema import (
+from kubeloop.apimachinery import field, go_regexp
+from kubeloop.apimachinery.json_schema import (
     EMBEDDED,
     INT_OR_STRING,
     JUNCTORS,
@@ -24,7 +25,6 @@ from apiserver.schema.json_schema import (
     items_of,
     properties_of,
 )
-from kubeloop.apimachinery import field, go_regexp
 
 ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"
 INT_OR_STRING_PATTERN = [{"type": "integer"}, {"type": "string"}]

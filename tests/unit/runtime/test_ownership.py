@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 
-from kubeloop.apimachinery.errors import ApiError
-from kubeloop.apimachinery.meta import Object, name_of
-from kubeloop.apimachinery.resource import REPLICA_SETS
-from kubeloop.runtime.ownership import claim, set_controller_reference
+from kubeloop.apimachinery.meta import Object, name_of, owner_references_of
+from kubeloop.apimachinery.resource import NODES, REPLICA_SETS
+from kubeloop.runtime.ownership import (
+    AlreadyOwned,
+    claim,
+    remove_owner_reference,
+    set_controller_reference,
+    set_owner_reference,
+)
 
 TERMINATING = "2026-01-01T00:00:00Z"
 
@@ -64,6 +69,36 @@ def test_a_new_child_gets_one_controller() -> None:
     set_controller_reference(child, an_owner(), REPLICA_SETS)
 
     assert ["f", "web"] == [reference["name"] for reference in child["metadata"]["ownerReferences"]]
-    with pytest.raises(ApiError, match="already controlled by ReplicaSet web"):
+    with pytest.raises(AlreadyOwned, match="already controlled by ReplicaSet web"):
         set_controller_reference(child, an_owner(uid="another"), REPLICA_SETS)
     assert "c" == name_of(child)
+
+
+def test_a_reference_keeps_its_place() -> None:
+    """Told again with another name or flag it is written anew where it stands: an order that changes is a write."""
+    child = a_child(ownerReferences=[{"uid": "owner", "name": "old"}, {"uid": "other"}])
+
+    set_owner_reference(child, an_owner(), REPLICA_SETS, blocks_deletion=True)
+    once = list(owner_references_of(child))
+    set_owner_reference(child, an_owner(), REPLICA_SETS, blocks_deletion=True)
+
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "owner"}
+    assert [{**reference, "blockOwnerDeletion": True}, {"uid": "other"}] == once == owner_references_of(child)
+
+
+def test_an_owner_is_of_the_same_namespace_or_of_none() -> None:
+    """The garbage collector would take an owner elsewhere for gone, and delete the child."""
+    with pytest.raises(ValueError, match="web in namespace elsewhere: owners are of the same namespace, or of none"):
+        set_controller_reference(a_child(), an_owner(namespace="elsewhere"), REPLICA_SETS)
+
+    set_controller_reference(a_child(), an_owner(namespace=""), NODES)
+
+
+def test_an_owner_that_is_taken_off_leaves_the_others() -> None:
+    """And where it is none of them, nothing changes."""
+    child = a_child(ownerReferences=[{"uid": "owner"}, {"uid": "other"}])
+
+    remove_owner_reference(child, an_owner())
+    remove_owner_reference(child, an_owner(uid="third"))
+
+    assert [{"uid": "other"}] == owner_references_of(child)

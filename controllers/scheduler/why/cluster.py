@@ -1,0 +1,97 @@
+"""What the scheduler would see now: read once from the API, without watching."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from controllers.scheduler.cache import Cache
+from controllers.scheduler.event_handlers import NOT_ENDED
+from controllers.scheduler.framework import Framework
+from controllers.scheduler.interface import Handle
+from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.profile import Profile
+from controllers.scheduler.snapshot import Snapshot
+from kubeloop.apimachinery.errors import NotFound
+from kubeloop.apimachinery.meta import Object, ObjectKey, deep_copy, key_of, uid_of
+from kubeloop.apimachinery.resource import NODES, PODS, Resource
+from kubeloop.client.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One pod before the scheduler. `placed_on`: the node it has already; `pod` is the pod as it was before that."""
+
+    framework: Framework
+    snapshot: Snapshot
+    pod: PodInfo
+    placed_on: str = ""
+
+
+class Listing:
+    """The objects of one kind, as a plugin's Lister."""
+
+    def __init__(self) -> None:
+        self._objects: dict[ObjectKey, Object] = {}
+
+    def fill(self, objects: Iterable[Object]) -> None:
+        self._objects = {key_of(obj): obj for obj in objects}
+
+    def get(self, key: ObjectKey) -> Object | None:
+        return self._objects.get(key)
+
+    def list(self, namespace: str = "") -> list[Object]:
+        return [obj for key, obj in self._objects.items() if namespace in ("", key.namespace)]
+
+
+async def read_situation(api: Api, key: ObjectKey, profile: Profile, rng: Random) -> Situation:
+    """Raises ApiError: NotFound where there is no such pod."""
+    pod = await api.get(PODS, key.name, key.namespace)
+    listings: dict[Resource, Listing] = {}
+
+    def lister(resource: Resource) -> Listing:
+        return listings.setdefault(resource, Listing())
+
+    nominator = Nominator()
+    framework = profile.build(Handle(lister=lister, api=api, rng=rng), nominator)
+    nodes, pods = lister(NODES), Listing()
+    async with asyncio.TaskGroup() as reading:
+        reading.create_task(_fill(pods, api, PODS, NOT_ENDED))
+        for resource, listing in listings.items():
+            reading.create_task(_fill(listing, api, resource))
+    others = [PodInfo(other) for other in pods.list() if uid_of(other) != uid_of(pod)]
+    for other in others:
+        if not other.node_name:
+            nominator.add(other)
+    snapshot = snapshot_of(nodes.list(), [other for other in others if other.node_name])
+    return Situation(framework, snapshot, PodInfo(unplaced(pod)), (pod.get("spec") or {}).get("nodeName") or "")
+
+
+async def _fill(listing: Listing, api: Api, resource: Resource, field_selector: str = "") -> None:
+    """A kind that this server does not have counts as empty, as for a plugin."""
+    try:
+        listing.fill((await api.list(resource, field_selector=field_selector))["items"])
+    except NotFound:
+        return
+
+
+def snapshot_of(nodes: Iterable[Object], placed: Iterable[PodInfo]) -> Snapshot:
+    """In the order in which the scheduler looks at them."""
+    cache, snapshot = Cache(), Snapshot()
+    for node in nodes:
+        cache.set_node(node)
+    for pod in placed:
+        cache.add_pod(pod)
+    cache.update(snapshot)
+    return snapshot
+
+
+def unplaced(pod: Object) -> Object:
+    """The pod as it was before it was bound."""
+    before: Object = deep_copy(pod)
+    (before.get("spec") or {}).pop("nodeName", None)
+    (before.get("status") or {}).pop("nominatedNodeName", None)
+    return before

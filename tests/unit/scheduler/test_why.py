@@ -1,0 +1,159 @@
+"""What `kubeloop why` says of a pod: who refuses it where, who wins, and the smallest change that helps."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from controllers.scheduler.why.cluster import Situation
+from controllers.scheduler.why.explanation import Explanation, explain
+from controllers.scheduler.why.report import as_json, as_text
+from kubeloop.apimachinery.meta import Object
+from kubeloop.testing.builders import a_node, a_pod
+from tests.unit.scheduler.scene import Scene, in_zone, info, near, with_affinity
+
+
+def explained(scene: Scene, pod: Object, placed_on: str = "") -> Explanation:
+    return explain(Situation(scene.framework, scene.snapshot, info(pod), placed_on), Random(1))
+
+
+def smallest(scene: Scene, pod: Object) -> list[str]:
+    """The texts of the changes of the smallest remedy."""
+    return [change.text for change in explained(scene, pod).remedies[0].changes]
+
+
+def test_every_refusal_of_a_node_is_told() -> None:
+    """Not only the first, with which scheduling is content."""
+    scene = Scene([a_node("a").tainted("team")])
+
+    (node,) = explained(scene, a_pod("p").requests(cpu="9").node_selector(disk="ssd")).nodes
+
+    assert ["TaintToleration", "NodeAffinity", "NodeResourcesFit"] == [status.plugin for status in node.refusals]
+
+
+def test_a_pod_that_fits_has_a_winner_and_a_runner_up() -> None:
+    """The points each plugin gave add up to what ranks the nodes."""
+    scene = Scene([a_node("empty"), a_node("full")], [a_pod("other").requests(cpu="3").on("full")])
+
+    told = as_json(explained(scene, a_pod("p").requests(cpu="1")))
+
+    assert ["empty"] == told["winners"]
+    assert "full" == told["runnerUp"]["name"]
+    scores = {node["name"]: node for node in told["nodes"]}
+    assert told["runnerUp"]["pointsBehind"] == scores["empty"]["score"] - scores["full"]["score"] > 0
+    assert scores["empty"]["score"] == sum(scores["empty"]["scores"].values())
+    assert [] == told["remedies"]
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "change", "command"),
+    [
+        (a_node("a").spec(unschedulable=True), a_pod("p"), "uncordon a", "kubectl uncordon a"),
+        (a_node("a").tainted("team"), a_pod("p"), "let the pod tolerate the taint team:NoSchedule", ""),
+        (
+            a_node("a"),
+            a_pod("p").node_selector(disk="ssd"),
+            "label a with disk=ssd",
+            "kubectl label node a disk=ssd",
+        ),
+        (a_node("a"), a_pod("p").requests(cpu="9"), "let the pod ask for 4 cpu (now 9) at most", ""),
+        (a_node("a"), a_pod("p").requests(memory="9Gi"), "let the pod ask for 8Gi memory (now 9Gi) at most", ""),
+        (a_node("a"), a_pod("p").spec(schedulingGates=[{"name": "x"}]), "remove the scheduling gate x", ""),
+    ],
+)
+def test_the_smallest_change_for_each_kind_of_refusal(node: Object, pod: Object, change: str, command: str) -> None:
+    """And the command, where one carries it out."""
+    (found,) = explained(Scene([node]), pod).remedies[0].changes
+
+    assert (change, command) == (found.text, found.command)
+
+
+def test_a_node_that_needs_one_change_beats_one_that_needs_two() -> None:
+    scene = Scene([a_node("a").tainted("team").spec(unschedulable=True), a_node("b").tainted("team")])
+
+    assert "b" == explained(scene, a_pod("p")).remedies[0].node_name
+
+
+def test_changes_are_put_together_where_one_is_not_enough() -> None:
+    """Two plugins refuse the only node: both must be satisfied."""
+    scene = Scene([a_node("a").tainted("team")])
+
+    texts = smallest(scene, a_pod("p").requests(cpu="9"))
+
+    assert ["let the pod tolerate the taint team:NoSchedule", "let the pod ask for 4 cpu (now 9) at most"] == texts
+
+
+def test_a_full_node_is_emptied_by_as_few_pods_as_possible() -> None:
+    """Where nothing is left to ask less of, the pod in the way is named; a DaemonSet's would come back."""
+    daemon = a_pod("daemon").requests(cpu="2").on("a")
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "d", "apiVersion": "apps/v1", "uid": "d"}]
+    scene = Scene(
+        [a_node("a")], [a_pod("small").requests(cpu="1").on("a"), daemon, a_pod("o").requests(cpu="1").on("a")]
+    )
+
+    assert ["remove pod default/o from a"] == smallest(scene, a_pod("p").requests(cpu="1"))
+
+
+def test_own_anti_affinity_can_be_dropped() -> None:
+    other = a_pod("other").labels(app="db").on("a")
+    pod = with_affinity(a_pod("p"), "podAntiAffinity", near(app="db"))
+
+    assert ["drop the pod's required pod anti-affinity"] == smallest(Scene([a_node("a")], [other]), pod)
+
+
+def test_of_several_spread_constraints_only_the_one_in_the_way_is_loosened() -> None:
+    def constraint(key: str) -> dict[str, Any]:
+        selector = {"matchLabels": {"app": "p"}}
+        return {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+
+    zone = "topology.kubernetes.io/zone"
+    pod = (
+        a_pod("p")
+        .labels(app="p")
+        .spec(topologySpreadConstraints=[constraint("kubernetes.io/hostname"), constraint(zone)])
+    )
+    placed = a_pod("first").labels(app="p").on("a1")
+    scene = Scene([in_zone("a1", "a"), in_zone("a2", "a"), in_zone("b1", "b").spec(unschedulable=True)], [placed])
+
+    texts = [remedy.text for remedy in explained(scene, pod.copy()).remedies]
+
+    assert "uncordon b1" == texts[0]
+    assert f"let the spread over {zone} be a wish (whenUnsatisfiable: ScheduleAnyway)" in texts
+
+
+def test_a_change_that_does_not_help_is_not_told() -> None:
+    """What no change of a node or of the pod can mend has no remedy: a claim that is not there."""
+    pod = a_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}])
+
+    explanation = explained(Scene([a_node("a").tainted("team")]), pod)
+
+    assert () == tuple(explanation.remedies)
+    assert "No single change" in as_text(explanation)
+
+
+def test_preemption_is_told_with_its_victims() -> None:
+    """And with which priority it would come about, where the pod has too little."""
+    low = a_pod("low").requests(cpu="4").on("a").spec(priority=5)
+
+    preempting = as_json(explained(Scene([a_node("a")], [low]), a_pod("p").requests(cpu="4").spec(priority=10)))
+    too_low = explained(Scene([a_node("a")], [low]), a_pod("p").requests(cpu="4"))
+
+    assert {"nodeName": "a", "victims": ["default/low"]} == preempting["preemption"]
+    assert any("priority of 6 or more" in remedy.text for remedy in too_low.remedies)
+
+
+def test_a_pod_that_runs_is_decided_anew() -> None:
+    """What it occupies itself does not count against it."""
+    text = as_text(explained(Scene([a_node("a")]), a_pod("p").requests(cpu="4"), placed_on="a"))
+
+    assert text.startswith("pod default/p is on a. Decided anew without it, as the cluster is now, it would go to a.")
+
+
+def test_equal_nodes_share_the_first_place() -> None:
+    """Chance takes one of them, and that is said."""
+    told = explained(Scene([a_node("a"), a_node("b")]), a_pod("p"))
+
+    assert ["a", "b"] == as_json(told)["winners"]
+    assert "equal: chance decides" in as_text(told)
