@@ -11,7 +11,7 @@ from examples.operators.gitops.tracked import Tracked
 from examples.operators.gitops.wanted import Identity, Wanted
 from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, metadata, resource_version_of
-from kubeloop.client.api import APPLY, Api
+from kubeloop.client.api import Api
 from kubeloop.client.discovery import KindMapper
 
 # What differs between an object and itself applied once more, and says nothing about what was asked for.
@@ -98,16 +98,8 @@ class Applier:
         return bool(rivals) and application.field_manager in appliers and not rivals & appliers
 
     async def _send(self, application: Application, wanted: Wanted, *, force: bool, dry_run: bool = False) -> Object:
-        return await self._api.patch(
-            wanted.resource,
-            wanted.identity.name,
-            wanted.obj,
-            wanted.identity.namespace,
-            patch_type=APPLY,
-            field_manager=application.field_manager,
-            force=force,
-            dry_run=dry_run,
-        )
+        manager = application.field_manager
+        return await self._api.apply(wanted.resource, wanted.obj, field_manager=manager, force=force, dry_run=dry_run)
 
     def _remember(self, application: Application, wanted: Wanted, live: ReadOnlyObject) -> None:
         known = self._in_sync.setdefault(application.key, {})

@@ -20,7 +20,6 @@ from examples.operators.gitops.telling import Telling, events_of, source_events
 from examples.operators.gitops.tracked import Tracked
 from examples.operators.gitops.wanted import Plan, plan
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, finalizers_of, is_being_deleted, key_of
-from kubeloop.apimachinery.times import format_time
 from kubeloop.client.discovery import KindMapper
 from kubeloop.runtime import DONE, Controller, For, Manager, RequeueAfter, Result
 from kubeloop.runtime.apply import patch_status
@@ -63,7 +62,7 @@ class ApplicationReconciler:
         try:
             snapshot = await self._sources.read(application.source)
         except GitError as error:
-            return await self._report_unreadable(obj, application, error)
+            return await self._report_unreadable(obj, error)
         return await self._sync(obj, application, snapshot)
 
     async def _sync(self, obj: ReadOnlyObject, application: Application, snapshot: Snapshot) -> Result:
@@ -82,7 +81,7 @@ class ApplicationReconciler:
             has_synced=may_write,
             is_waiting=bool(awaited) or pruned.is_underway,
         )
-        changes = reporting.status_of(noted, seen, self._now())
+        changes = reporting.status_of(noted, seen, self._clock.now())
         await self._write_status(noted, changes)
         await self._tell(obj, events_of(obj, changes, seen, pruned.gone))
         return RequeueAfter(WAIT_SECONDS if seen.is_waiting else self._poll_seconds)
@@ -105,7 +104,7 @@ class ApplicationReconciler:
         if inventory != before:
             changes["inventory"] = to_status(inventory)
         if not reporting.is_same_sync(last_sync_of(obj), application, snapshot.commit):
-            changes["lastSync"] = reporting.begun(application, snapshot.commit, self._now())
+            changes["lastSync"] = reporting.begun(application, snapshot.commit, self._clock.now())
         return await self._write_status(obj, changes)
 
     async def _prune(self, obj: ReadOnlyObject, application: Application, wished: Plan, may_write: bool) -> Pruned:
@@ -125,11 +124,11 @@ class ApplicationReconciler:
             await remove_finalizer(self._api, APPLICATIONS, obj, FINALIZER)
             return DONE
         left = {each: version for each, version in inventory.items() if each not in pruned.gone}
-        await self._write_status(obj, reporting.leaving_status(obj, pruned.outcomes, left, self._now()))
+        await self._write_status(obj, reporting.leaving_status(obj, pruned.outcomes, left, self._clock.now()))
         return RequeueAfter(WAIT_SECONDS)
 
-    async def _report_unreadable(self, obj: ReadOnlyObject, application: Application, error: GitError) -> Result:
-        changes = reporting.unreadable_status(obj, application, "SourceFailed", str(error), self._now())
+    async def _report_unreadable(self, obj: ReadOnlyObject, error: GitError) -> Result:
+        changes = reporting.unreadable_status(obj, str(error), self._clock.now())
         await self._write_status(obj, changes)
         await self._tell(obj, source_events(obj, changes))
         return RequeueAfter(self._poll_seconds)
@@ -141,6 +140,3 @@ class ApplicationReconciler:
     async def _tell(self, obj: ReadOnlyObject, tellings: Iterable[Telling]) -> None:
         for telling in tellings:
             await self._recorder.event(obj, telling.type, telling.reason, telling.message)
-
-    def _now(self) -> str:
-        return format_time(self._clock.now())

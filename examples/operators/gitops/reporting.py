@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from examples.operators.gitops.application import Application
@@ -11,11 +12,13 @@ from examples.operators.gitops.health import DEGRADED, HEALTHY, MISSING, Health,
 from examples.operators.gitops.outcome import OUT_OF_SYNC, SYNCED, UNKNOWN, Outcome
 from examples.operators.gitops.pruning import Inventory, to_status
 from examples.operators.gitops.wanted import Plan
-from kubeloop.apimachinery.conditions import conditions_of, set_condition
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
+from kubeloop.apimachinery.times import format_time
+from kubeloop.runtime.status import status_changes
 
 SOURCE_READY, IS_SYNCED, IS_HEALTHY = "SourceReady", "Synced", "Healthy"
 RUNNING, SUCCEEDED, FAILED = "Running", "Succeeded", "Failed"
+_SOURCE_FAILED = ((SOURCE_READY, "False"), (IS_SYNCED, "Unknown"))
 MAX_MESSAGE = 32768  # what a metav1.Condition may hold
 
 
@@ -90,68 +93,52 @@ def last_sync_of(application: ReadOnlyObject) -> Mapping[str, Any]:
     return (application.get("status") or {}).get("lastSync") or {}
 
 
-def begun(application: Application, commit: str, now: str) -> Object:
+def begun(application: Application, commit: str, now: datetime) -> Object:
     """status.lastSync of a sync under way."""
-    return {**_attempt(application, commit), "phase": RUNNING, "since": now}
+    return {**_attempt(application, commit), "phase": RUNNING, "since": format_time(now)}
 
 
 def is_same_sync(last_sync: Mapping[str, Any], application: Application, commit: str) -> bool:
     return all(last_sync.get(field) == value for field, value in _attempt(application, commit).items())
 
 
-def status_of(obj: ReadOnlyObject, seen: Pass, now: str) -> Object:
-    """The changes to the status; None deletes a field."""
-    conditions = conditions_of(obj)
-    for condition in (_source_condition(seen), _synced_condition(seen), _healthy_condition(seen)):
-        observed = {**condition, "observedGeneration": seen.application.generation}
-        conditions = set_condition(conditions, observed, now)
+def status_of(obj: ReadOnlyObject, seen: Pass, now: datetime) -> Object:
+    """The changes to the status."""
     changes: Object = {
-        "observedGeneration": seen.application.generation,
         "sync": {"status": seen.sync, "revision": seen.commit},
         "health": {"status": seen.health},
         "resources": [outcome.to_status() for outcome in seen.outcomes],
         "inventory": to_status(seen.inventory),
-        "conditions": list(conditions),
     }
     if seen.has_synced:
         changes["lastSync"] = _ended(last_sync_of(obj), seen, now)
-    return changes
+    conditions = (_source_condition(seen), _synced_condition(seen), _healthy_condition(seen))
+    return status_changes(obj, changes, conditions, now)
 
 
-def unreadable_status(obj: ReadOnlyObject, application: Application, reason: str, message: str, now: str) -> Object:
+def unreadable_status(obj: ReadOnlyObject, message: str, now: datetime) -> Object:
     """The changes where Git could not be read: what was known of the cluster stays as it was."""
-    conditions = conditions_of(obj)
-    for type_, status in ((SOURCE_READY, "False"), (IS_SYNCED, "Unknown")):
-        condition = {**_condition(type_, status, reason, message), "observedGeneration": application.generation}
-        conditions = set_condition(conditions, condition, now)
     revision = ((obj.get("status") or {}).get("sync") or {}).get("revision") or ""
-    return {
-        "observedGeneration": application.generation,
-        "sync": {"status": UNKNOWN, "revision": revision},
-        "conditions": list(conditions),
-    }
+    conditions = [_condition(type_, status, "SourceFailed", message) for type_, status in _SOURCE_FAILED]
+    return status_changes(obj, {"sync": {"status": UNKNOWN, "revision": revision}}, conditions, now)
 
 
-def leaving_status(obj: ReadOnlyObject, outcomes: Sequence[Outcome], inventory: Inventory, now: str) -> Object:
+def leaving_status(obj: ReadOnlyObject, outcomes: Sequence[Outcome], inventory: Inventory, now: datetime) -> Object:
     """The changes while what was applied is being deleted."""
     lines = [f"{each.identity}: {each.message or each.health.message or 'still there'}" for each in outcomes]
-    condition = _condition(IS_SYNCED, "False", "Deleting", "\n".join(lines))
-    return {
-        "resources": [outcome.to_status() for outcome in outcomes],
-        "inventory": to_status(inventory),
-        "conditions": set_condition(conditions_of(obj), condition, now),
-    }
+    changes = {"resources": [outcome.to_status() for outcome in outcomes], "inventory": to_status(inventory)}
+    return status_changes(obj, changes, [_condition(IS_SYNCED, "False", "Deleting", "\n".join(lines))], now)
 
 
 def _attempt(application: Application, commit: str) -> Object:
     return {"revision": commit, "generation": application.generation, "request": application.sync_request}
 
 
-def _ended(last_sync: Mapping[str, Any], seen: Pass, now: str) -> Object:
+def _ended(last_sync: Mapping[str, Any], seen: Pass, now: datetime) -> Object:
     """The time stays that of the first pass which came to this end: a quiet cluster's status does not change."""
     if last_sync.get("phase") == seen.phase and is_same_sync(last_sync, seen.application, seen.commit):
         return dict(last_sync)
-    return {**_attempt(seen.application, seen.commit), "phase": seen.phase, "since": now}
+    return {**_attempt(seen.application, seen.commit), "phase": seen.phase, "since": format_time(now)}
 
 
 def _source_condition(seen: Pass) -> Object:
