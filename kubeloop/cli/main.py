@@ -41,6 +41,9 @@ def up(
     node_cpu: Annotated[str, typer.Option(envvar="KUBELOOP_NODE_CPU", help="CPUs of a node")] = "4",
     node_memory: Annotated[str, typer.Option(envvar="KUBELOOP_NODE_MEMORY", help="memory of a node")] = "8Gi",
     node_pods: Annotated[int, typer.Option(envvar="KUBELOOP_NODE_PODS", help="pods a node can take")] = 110,
+    node_ephemeral_storage: Annotated[
+        str, typer.Option(envvar="KUBELOOP_NODE_EPHEMERAL_STORAGE", help="local storage of a node")
+    ] = "100Gi",
     apiserver_arg: Annotated[
         list[str] | None, typer.Option(envvar="KUBELOOP_APISERVER_ARG", help="--flag=value for the API server; repeat")
     ] = None,
@@ -75,6 +78,7 @@ def up(
         secure,
         kubernetes_version,
         default_storage_class,
+        node_ephemeral_storage,
     )
     start = up_detached if detach else run_up
     asyncio.run(start(options, Display()))

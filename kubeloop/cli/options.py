@@ -32,6 +32,7 @@ class UpOptions:
     secure: bool = False  # TLS, and everybody is asked who he is
     kubernetes_version: str = DEFAULT
     default_storage_class: bool = False  # claims without a class get simulated volumes
+    node_ephemeral_storage: str = "100Gi"
 
     @property
     def server(self) -> str:
@@ -59,6 +60,7 @@ class UpOptions:
             raise UsageError(f"--kubernetes-version={self.kubernetes_version}: {error}") from None
         _check_amount("--node-cpu", self.node_cpu, "4 or 500m")
         _check_amount("--node-memory", self.node_memory, "8Gi or 512Mi")
+        _check_amount("--node-ephemeral-storage", self.node_ephemeral_storage, "100Gi or 0", may_be_zero=True)
         for argument in self.apiserver_args:
             if not argument.startswith("-"):
                 raise UsageError(f"--apiserver-arg={argument}: write --apiserver-arg=--flag=value")
@@ -73,6 +75,7 @@ class UpOptions:
             f"--node-cpu={self.node_cpu}",
             f"--node-memory={self.node_memory}",
             f"--node-pods={self.node_pods}",
+            f"--node-ephemeral-storage={self.node_ephemeral_storage}",
             *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
             f"--kubernetes-version={self.kubernetes_version}",
             *(["--secure"] if self.secure else []),
@@ -80,10 +83,12 @@ class UpOptions:
         ]
 
 
-def _check_amount(flag: str, text: str, example: str) -> None:
+def _check_amount(flag: str, text: str, example: str, may_be_zero: bool = False) -> None:
     try:
         sign = quantity.parse(text).sign
     except quantity.QuantityError:
         raise UsageError(f"{flag}={text}: not a quantity, such as {example}") from None
-    if sign <= 0:
+    if sign < 0 and may_be_zero:
+        raise UsageError(f"{flag}={text}: must not be negative")
+    if sign <= 0 and not may_be_zero:
         raise UsageError(f"{flag}={text}: must be greater than 0")

@@ -104,6 +104,7 @@ def _node_flags(options: UpOptions) -> list[str]:
         f"--node-cpu={options.node_cpu}",
         f"--node-memory={options.node_memory}",
         f"--node-pods={options.node_pods}",
+        f"--node-ephemeral-storage={options.node_ephemeral_storage}",
     ]
 
 

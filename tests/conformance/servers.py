@@ -81,7 +81,12 @@ def servers() -> Iterator[Servers]:
         tokens.write_text(TOKENS)
         flags = (f"--token-auth-file={tokens}", "--authorization-mode=RBAC")
         kubectl_is_admin = "--insecure-kubectl-user=admin"
-        options = UpOptions(node_cpu="1", node_memory="3840Mi", apiserver_args=(*flags, kubectl_is_admin))
+        options = UpOptions(
+            node_cpu="1",
+            node_memory="3840Mi",
+            node_ephemeral_storage="0",
+            apiserver_args=(*flags, kubectl_is_admin),
+        )
         with Stack(options, TOKEN) as stack, api_server_alone(*flags, kubectl_is_admin) as alone:
             playing = Servers(stack.server, alone)
             try:

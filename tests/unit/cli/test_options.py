@@ -29,6 +29,8 @@ def test_the_defaults_are_fine() -> None:
         (UpOptions(node_cpu=""), "--node-cpu=: not a quantity, such as 4 or 500m"),
         (UpOptions(node_cpu="-4"), "--node-cpu=-4: must be greater than 0"),
         (UpOptions(node_memory="8GB"), "--node-memory=8GB: not a quantity, such as 8Gi or 512Mi"),
+        (UpOptions(node_ephemeral_storage="1X"), "--node-ephemeral-storage=1X: not a quantity, such as 100Gi or 0"),
+        (UpOptions(node_ephemeral_storage="-1"), "--node-ephemeral-storage=-1: must not be negative"),
         (UpOptions(apiserver_args=("x",)), "--apiserver-arg=x: write --apiserver-arg=--flag=value"),
     ],
 )
@@ -63,7 +65,12 @@ def test_without_a_name_the_context_goes_to_the_home_directory(monkeypatch: pyte
 
 def test_flags_say_all_that_the_options_say() -> None:
     """A command line made of them starts the same stack; detaching is no part of the stack."""
-    extras = {"detach": True, "default_storage_class": True, "kubernetes_version": "1.33"}
+    extras = {
+        "detach": True,
+        "default_storage_class": True,
+        "kubernetes_version": "1.33",
+        "node_ephemeral_storage": "0",
+    }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
     assert [
@@ -74,6 +81,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--node-cpu=3",
         "--node-memory=4Gi",
         "--node-pods=5",
+        "--node-ephemeral-storage=0",
         "--apiserver-arg=--a=b",
         "--apiserver-arg=--c",
         "--kubernetes-version=1.33",
