@@ -7,8 +7,8 @@ get back what they lack, as upstream.
 from __future__ import annotations
 
 import asyncio
+from ipaddress import ip_network
 
-from apiserver.auth.authentication import MASTERS, User
 from apiserver.auth.bootstrap.policy import OBJECTS
 from apiserver.auth.bootstrap.reconciliation import is_bound_elsewhere, reconciled
 from apiserver.auth.rbac import GROUP as RBAC
@@ -16,10 +16,9 @@ from apiserver.registry.catalog import Kind
 from apiserver.registry.context import SERVER, Context
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.registry import Registry
+from apiserver.registry.server_cluster import SYSTEM
 from apiserver.storage.interface import Key
 from kubeloop.apimachinery.meta import Object, deep_copy
-
-_SYSTEM = User("system:apiserver", groups=(MASTERS,))
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -43,7 +42,6 @@ _KUBERNETES_SERVICE: Object = {
         "labels": {"component": "apiserver", "provider": "kubernetes"},
     },
     "spec": {
-        "clusterIP": "10.96.0.1",
         "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
         "sessionAffinity": "None",
         "type": "ClusterIP",
@@ -54,27 +52,29 @@ _FIRST: tuple[tuple[str, str, Object], ...] = tuple(("", "Namespace", {"metadata
 _THEN: tuple[tuple[str, str, Object], ...] = (
     *(("scheduling.k8s.io", "PriorityClass", obj) for obj in _PRIORITY_CLASSES),
     *((RBAC, obj["kind"], obj) for obj in OBJECTS),
-    ("", "Service", _KUBERNETES_SERVICE),
 )
 
 
 async def bootstrap(registry: Registry) -> None:
     """Create what is missing: the namespaces first, then what may lie in them, all sharing a few commits."""
     await registry.machinery.cache.fresh()
-    for objects in (_FIRST, _THEN):
+    service = ("", "Service", _kubernetes_service(registry.machinery.cluster.service_ranges[0]))
+    for objects in (_FIRST, (*_THEN, service)):
         async with asyncio.TaskGroup() as tasks:
             for group, kind, obj in objects:
                 tasks.create_task(_ensure(registry, group, kind, deep_copy(obj)))
         await registry.machinery.cache.fresh()
 
 
+def _kubernetes_service(service_range: str) -> Object:
+    """It has the first address there is."""
+    address = str(ip_network(service_range)[1])
+    return {**_KUBERNETES_SERVICE, "spec": {**_KUBERNETES_SERVICE["spec"], "clusterIP": address}}
+
+
 async def create_namespace(registry: Registry, name: str) -> None:
     """For somebody who writes into one that is not there (NamespaceAutoProvision)."""
-    kind = registry.catalog.by_kind("", "Namespace")
-    assert kind is not None, "Namespace is in the catalog"
-    obj: Object = {"metadata": {"name": name}}
-    kind.strategy.default(obj)
-    await registry.store(kind).create(obj, Context(_SYSTEM, field_manager=SERVER))
+    await registry.machinery.cluster.create("", "Namespace", {"metadata": {"name": name}})
     await registry.machinery.cache.fresh()
 
 
@@ -88,14 +88,13 @@ async def _ensure(registry: Registry, group: str, kind_name: str, obj: Object) -
         return
     obj.pop("kind", None)
     obj.pop("apiVersion", None)
-    kind.strategy.default(obj)
-    await registry.store(kind).create(obj, Context(_SYSTEM, namespace, field_manager=SERVER))
+    await registry.machinery.cluster.create(group, kind_name, obj)
 
 
 async def _reconcile(registry: Registry, kind: Kind, existing: Object, expected: Object) -> bool:
     """Give a role or binding back what it lacks; True where it was removed, to be made anew."""
     metadata = existing["metadata"]
-    context = Context(_SYSTEM, metadata.get("namespace", ""), metadata["name"], field_manager=SERVER)
+    context = Context(SYSTEM, metadata.get("namespace", ""), metadata["name"], field_manager=SERVER)
     if is_bound_elsewhere(existing, expected):
         await registry.deleter(kind).delete(context, DeleteOptions(uid=metadata["uid"]))
         return True

@@ -11,6 +11,8 @@ from apiserver.auth.modes import RBAC
 from apiserver.handlers.audit_log import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
+from apiserver.resources.services.cluster_ips import SERVICE_RANGE
+from kubeloop.apimachinery.addresses import parse_cidr
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
 from kubeloop.apimachinery.releases import DEFAULT
 from kubeloop.arguments import Arguments, release_of
@@ -77,6 +79,13 @@ def parser() -> argparse.ArgumentParser:
         default=int(USUAL.min_watch_seconds),
         metavar="SECONDS",
         help="of a watch that names no time (default %(default)s)",
+    )
+    add(
+        "--service-cluster-ip-range",
+        type=_service_ranges,
+        default=[SERVICE_RANGE],
+        metavar="CIDRS",
+        help=f"where cluster IPs come from; two, one of each family, make it dual-stack (default {SERVICE_RANGE})",
     )
     add("--goaway-chance", type=float, default=0, metavar="CHANCE", help="accepted; connections are never sent away")
     _add_admission_flags(add)
@@ -167,6 +176,22 @@ def _duration(text: str) -> float:
     if why := duration_error(text):
         raise argparse.ArgumentTypeError(f"time: {why}")
     return duration_seconds(text)
+
+
+def _service_ranges(text: str) -> list[str]:
+    """One CIDR, or two of different families; their size is bounded as upstream's is."""
+    networks = [parse_cidr(part.strip()) for part in text.split(",")]
+    if None in networks or not 1 <= len(networks) <= 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a CIDR nor two, separated by a comma")
+    found = [network for network in networks if network is not None]
+    if len({network.version for network in found}) < len(found):
+        raise argparse.ArgumentTypeError("the two ranges must be of different IP families")
+    for network in found:
+        if network.version == 6 and network.prefixlen < 64:
+            raise argparse.ArgumentTypeError(f"{network} is too large: the prefix of an IPv6 range is at least 64")
+        if network.num_addresses < 8:
+            raise argparse.ArgumentTypeError("the service cluster IP range must be at least 8 IP addresses")
+    return [str(network) for network in found]
 
 
 def _count(text: str) -> int:

@@ -78,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             times=Times(options.request_timeout, options.min_request_timeout),
             audit=_audit_settings(options),
             admission_plugins=_admission_plugins(options),
+            service_ranges=options.service_cluster_ip_range,
             flags=flags.shown(options),
             schema=Schema.load(options.kubernetes_version),
             proxy_certificate=_proxy_certificate(options),

@@ -55,7 +55,11 @@ from apiserver.registry.custom.conversion_webhook import ConversionWebhooks
 from apiserver.registry.custom.definitions import CustomResources
 from apiserver.registry.forms import CatalogForms
 from apiserver.registry.registry import Registry
+from apiserver.registry.server_cluster import ServerCluster
 from apiserver.resources.catalog import KINDS
+from apiserver.resources.services.address_repair import AddressRepair
+from apiserver.resources.services.cluster_ips import SERVICE_RANGE
+from apiserver.resources.services.default_range import DefaultRange
 from apiserver.schema.definitions import Schema
 from apiserver.storage.compaction import Compactor
 from apiserver.storage.interface import Storage
@@ -73,9 +77,11 @@ if TYPE_CHECKING:
 START_HOOKS = (
     "crd-informer-synced",
     "start-system-namespaces-controller",
+    "start-service-ip-repair-controllers",
     "rbac/bootstrap-roles",
     "scheduling/bootstrap-system-priority-classes",
     "bootstrap-controller",
+    "start-kubernetes-service-cidr-controller",
 )
 # Who everybody is on a server without authentication: it listens on loopback only, where they own the machine anyway.
 UNSECURED = User("kubernetes-admin", groups=(MASTERS, "system:authenticated"))
@@ -104,6 +110,7 @@ class ApiServer:
         admission_plugins: Collection[str] = DEFAULT_ON,
         own_address: str = "",
         webhook_transports: Transports | None = None,
+        service_ranges: Sequence[str] = (SERVICE_RANGE,),
         schema: Schema | None = None,
         flags: Mapping[str, str] | None = None,
         proxy_certificate: tuple[str, str] | None = None,
@@ -113,8 +120,8 @@ class ApiServer:
         `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
         webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks and
         aggregated API servers are called over; to the latter the server shows `proxy_certificate`, files of a
-        certificate and its key. `schema` is that of another minor version: what it does not have is not served.
-        `flags` are what /flagz shows.
+        certificate and its key. `service_ranges` are the CIDRs that cluster IPs come from: one, or one of each family.
+        `schema` is that of another minor version: what it does not have is not served. `flags` are what /flagz shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -136,8 +143,10 @@ class ApiServer:
             reader, ledger, escalation, clock, rng, forms, webhooks, webhook_metrics, self._create_namespace
         )
         chain = chain_of(given, admission_plugins)
-        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer)
+        cluster = ServerCluster(lambda: self.registry, reader, rng, tuple(service_ranges))
+        machinery = Machinery(storage, self.cache, chain, catalog, reader, clock, rng, schema, authorizer, cluster)
         self.registry = Registry(machinery)
+        self._default_range, self._address_repair = DefaultRange(self.registry), AddressRepair(machinery)
         conversions = ConversionWebhooks(webhooks, rng, clock.monotonic, ConversionMetrics())
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
@@ -195,10 +204,14 @@ class ApiServer:
                 background.append(tasks.create_task(self._custom_resources.run()))
                 if self._audit_log is not None:
                     background.append(tasks.create_task(self._audit_log.run()))
+                await self._default_range.sync()
                 await bootstrap(self.registry)
+                await self._address_repair.check_all()
                 await self._registration.start()
                 background.append(tasks.create_task(self._registration.run()))
                 background.append(tasks.create_task(self._aggregator.run()))
+                background.append(tasks.create_task(self._default_range.run()))
+                background.append(tasks.create_task(self._address_repair.run()))
                 self._is_started = True
                 yield
                 for task in background:

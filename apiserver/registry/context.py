@@ -11,6 +11,7 @@ from apiserver.admission.chain import CONNECT, CREATE, DELETE, UPDATE, Annotate,
 from apiserver.auth.authentication import User
 from apiserver.auth.authorization import Authorizer
 from apiserver.registry.catalog import Catalog
+from apiserver.registry.cluster import Cluster
 from apiserver.registry.custom.versioning import STORED_IN
 from apiserver.registry.options import WARN, Warnings
 from apiserver.schema.definitions import Schema
@@ -46,6 +47,7 @@ class Machinery:
     rng: random.Random
     schema: Schema
     authorizer: Authorizer
+    cluster: Cluster
 
 
 @value

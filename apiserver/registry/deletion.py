@@ -149,6 +149,7 @@ class Deleter:
         if not context.dry_run:
             change = await self._storage.write(Write(current.key, current.revision, None))
             answer = replace(answer, revision=change.revision)
+            await self.kind.strategy.removed(obj, self._machinery.cluster)
         return Deleted(answer, removed=True)
 
     async def _mark(self, current: Stored, obj: Object, context: Context) -> Deleted:

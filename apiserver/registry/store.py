@@ -11,7 +11,8 @@ they are written (`stored_forms.py`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol
 
@@ -98,21 +99,19 @@ class ResourceStore:
             generated = self._stamp(obj)
             self.strategy.prepare_for_create(obj)
             self.strategy.stamp_creator(obj, context.user)
-            release = self.strategy.allocate(obj, None, self._machinery.reader, context.dry_run)
             try:
-                self._check(obj, self._create_errors(obj))
-                self.strategy.complete(obj)
-                context.warnings.add(*self.strategy.warnings(obj))
-                await self._machinery.admission.validate(attributes)
-                return await self._insert(obj, context, version_of(sent_version), may_forget=is_tracked)
+                async with self._allocated(obj, None, context):
+                    self._check(obj, self._create_errors(obj))
+                    self.strategy.complete(obj)
+                    context.warnings.add(*self.strategy.warnings(obj))
+                    await self._machinery.admission.validate(attributes)
+                    return await self._insert(obj, context, version_of(sent_version), may_forget=is_tracked)
             except AlreadyExists as error:
                 if not generated or attempt == GENERATE_NAME_ATTEMPTS - 1:
                     if has_prefix:
                         self._blame_generation(error)
                     raise
                 del obj["metadata"]["name"]
-            finally:
-                release()
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _mutated(self, attributes: Attributes, context: Context) -> Object:
@@ -297,17 +296,15 @@ class ResourceStore:
             keep_system_fields(new, old)
             rules.prepare(new, old)
             self.strategy.stamp_update(new, old, self._machinery.clock.now())
-            release = self.strategy.allocate(new, old, self._machinery.reader, context.dry_run)
             try:
-                self._check(new, self._update_errors(new, old, rules, context.subresource))
-                context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
-                if not is_admitted:
-                    await self._machinery.admission.validate(attributes)
-                return await self._replace(current, new, old, context, may_forget=is_tracked)
+                async with self._allocated(new, old, context):
+                    self._check(new, self._update_errors(new, old, rules, context.subresource))
+                    context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
+                    if not is_admitted:
+                        await self._machinery.admission.validate(attributes)
+                    return await self._replace(current, new, old, context, may_forget=is_tracked)
             except RevisionMismatch:
                 continue
-            finally:
-                release()
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
@@ -337,6 +334,7 @@ class ResourceStore:
         if self.strategy.is_gone_after(new, old):  # its last finalizer went: the answer keeps the old version
             if not context.dry_run:
                 await self._storage.write(Write(current.key, current.revision, None))
+                await self.strategy.removed(old, self._machinery.cluster)
             return self._forms.answer(current, new)
         is_same = new == old or differs_in_times(new, old)
         value = await self._forms.changed(current, old if is_same else new, is_same=is_same)
@@ -365,6 +363,17 @@ class ResourceStore:
         require(self._machinery.authorizer, access)
 
     # -- shared by the verbs --------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _allocated(self, new: Object, old: Object | None, context: Context) -> AsyncIterator[None]:
+        """While `new` is checked and written, with what is unique in the cluster given to it."""
+        allocation = await self.strategy.allocate(new, old, self._machinery.cluster, context.dry_run)
+        try:
+            yield
+        except BaseException:
+            await allocation.revert()
+            raise
+        await allocation.commit()
 
     def _check(self, obj: Object, errors: Sequence[FieldError]) -> None:
         if errors:

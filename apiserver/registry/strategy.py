@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from apiserver.auth.authentication import User
-from apiserver.storage.reader import Reader
+from apiserver.registry.cluster import NOTHING, Allocation, Cluster
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.validation import dns_subdomain_errors
@@ -26,10 +26,6 @@ class UpdateRules(Protocol):
     def prepare(self, new: Object, old: Object) -> None: ...
 
     def validate(self, new: Object, old: Object) -> Sequence[FieldError]: ...
-
-
-def nothing_to_release() -> None:
-    """What `allocate` returns where it reserved nothing."""
 
 
 class Strategy:
@@ -91,12 +87,15 @@ class Strategy:
         """The rules of an endpoint: "" is the main one. Kinds with further ones (finalize, resize …) add theirs."""
         return _StatusRules(self) if subresource == "status" else _MainRules(self)
 
-    def allocate(self, new: Object, old: Object | None, reader: Reader, dry_run: bool) -> Callable[[], None]:
+    async def allocate(self, new: Object, old: Object | None, cluster: Cluster, dry_run: bool) -> Allocation:
         """Give out values that are unique in the cluster (cluster IPs, node ports); raises Invalid where taken.
 
-        Returns what releases the reservation once the write has ended, well or badly.
+        What it returns is told how the write ended.
         """
-        return nothing_to_release
+        return NOTHING
+
+    async def removed(self, obj: Object, cluster: Cluster) -> None:
+        """The object is gone from storage: let go of what was given to it."""
 
     def begin_deletion(self, obj: Object, now: datetime) -> Object | None:
         """A kind's own first step of a deletion (Namespace): the object to store instead, or None to go on as usual."""

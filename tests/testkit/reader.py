@@ -19,6 +19,9 @@ class DictReader:
             self._objects[resource, namespace_of(obj), name_of(obj)] = obj
         return self
 
+    def remove(self, resource: str, namespace: str, name: str) -> None:
+        self._objects.pop((resource, namespace, name), None)
+
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         return self._objects.get((resource, namespace, name))
 

@@ -39,6 +39,11 @@ def is_headless(spec: Json) -> bool:
     return list(spec.get("clusterIPs") or NO_ITEMS) == [NONE]
 
 
+def addresses_of(spec: Json) -> Sequence[str]:
+    """The cluster IPs it has: none where it needs none, or is headless."""
+    return () if not needs_cluster_ip(spec) or is_headless(spec) else spec.get("clusterIPs") or NO_ITEMS
+
+
 def is_headless_without_selector(spec: Json) -> bool:
     return spec.get("clusterIP") == NONE and not spec.get("selector")
 

@@ -1,15 +1,16 @@
-"""IP families of a Service: this cluster is IPv4 only, and says so to those who ask for more."""
+"""IP families of a Service: those it asks for, and those it gets where it leaves the choice to the cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.resources.checks import NO_ITEMS, Errors, check_ip, check_one_of
 from apiserver.resources.services import facts
-from kubeloop.apimachinery import addresses, field
+from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import Invalid
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.service_addresses import family_of
 
 Json = Mapping[str, Any]
 
@@ -19,8 +20,11 @@ SINGLE, PREFER, REQUIRE = "SingleStack", "PreferDualStack", "RequireDualStack"
 POLICIES = (PREFER, REQUIRE, SINGLE)
 
 
-def settle_ip_families(new: Object, old: Json | None) -> None:
-    """Fill in `ipFamilies` and `ipFamilyPolicy`; raises Invalid where they ask for what this cluster has not."""
+def settle_ip_families(new: Object, old: Json | None, configured: Sequence[str]) -> None:
+    """Fill in `ipFamilies` and `ipFamilyPolicy`; raises Invalid where they ask for what this cluster has not.
+
+    `configured` are the families of the cluster, its default one first.
+    """
     spec = new["spec"]
     if not facts.needs_cluster_ip(spec) or _is_settled(spec, old):
         return
@@ -32,20 +36,22 @@ def settle_ip_families(new: Object, old: Json | None) -> None:
     check_cluster_ip_fields(spec, errors)
     _refuse(new, errors)
     _settle_number(spec, before if old is not None else None, errors)
-    _take_families_of_addresses(spec, errors)
+    _take_families_of_addresses(spec, configured, errors)
     _refuse(new, errors)
     if facts.is_headless_without_selector(spec):
-        _settle_headless(spec)
+        _settle_headless(spec, configured[0])
         return
-    if spec["ipFamilyPolicy"] == REQUIRE:
+    if spec["ipFamilyPolicy"] == REQUIRE and len(configured) < 2:
         reason = "this cluster is not configured for dual-stack services"
         errors.append(field.invalid("spec.ipFamilyPolicy", REQUIRE, reason))
     for i, family in enumerate(spec.get("ipFamilies") or NO_ITEMS):
-        if family != IPV4:
+        if family not in configured:
             errors.append(field.invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster"))
     _refuse(new, errors)
     if not spec.get("ipFamilies"):
-        spec["ipFamilies"] = [IPV4]
+        spec["ipFamilies"] = [configured[0]]
+    if spec["ipFamilyPolicy"] != SINGLE and len(configured) == 2:
+        _add_other_family(spec)
 
 
 def check_cluster_ip_fields(spec: Json, errors: Errors) -> None:
@@ -63,11 +69,11 @@ def check_cluster_ip_fields(spec: Json, errors: Errors) -> None:
     _check_families(spec, errors)
     if not _check_addresses(many, path, errors):
         return
-    if len(many) > 1 and len({_family(ip) for ip in many}) < 2:
+    if len(many) > 1 and len({family_of(ip) for ip in many}) < 2:
         errors.append(field.invalid(path, many, "may specify no more than one IP for each IP family"))
     if not facts.is_headless(spec):
         for i, (ip, family) in enumerate(zip(many, spec.get("ipFamilies") or NO_ITEMS, strict=False)):
-            if family in FAMILIES and family != _family(ip):
+            if family in FAMILIES and family != family_of(ip):
                 reason = f"expected an {family} value as indicated by `ipFamilies[{i}]`"
                 errors.append(field.invalid(f"{path}[{i}]", ip, reason))
 
@@ -129,31 +135,32 @@ def _settle_number(spec: Object, before: Json | None, errors: Errors) -> None:
                 errors.append(field.invalid(path, policy, reason))
 
 
-def _take_families_of_addresses(spec: Object, errors: Errors) -> None:
+def _take_families_of_addresses(spec: Object, configured: Sequence[str], errors: Errors) -> None:
     many = list(spec.get("clusterIPs") or NO_ITEMS)
     for i, ip in enumerate(many):
         if ip == facts.NONE:
             break
         if i < len(spec.get("ipFamilies") or NO_ITEMS):
             continue
-        if _family(ip) == IPV4:
-            spec["ipFamilies"] = [*(spec.get("ipFamilies") or NO_ITEMS), IPV4]
+        family = family_of(ip)
+        if family in configured:
+            spec["ipFamilies"] = [*(spec.get("ipFamilies") or NO_ITEMS), family]
         else:
-            reason = f"{_family(ip)} is not configured on this cluster"
+            reason = f"{family} is not configured on this cluster"
             errors.append(field.invalid(f"spec.clusterIPs[{i}]", many, reason))
 
 
-def _settle_headless(spec: Object) -> None:
+def _settle_headless(spec: Object, default: str) -> None:
     """Without selector nobody knows which families its endpoints will have: both, unless it says otherwise."""
-    families = list(spec.get("ipFamilies") or [IPV4])
-    if len(families) < 2 and spec["ipFamilyPolicy"] != SINGLE:
-        families.append(IPV6 if families[0] == IPV4 else IPV4)
-    spec["ipFamilies"] = families
+    spec["ipFamilies"] = list(spec.get("ipFamilies") or [default])
+    if spec["ipFamilyPolicy"] != SINGLE:
+        _add_other_family(spec)
 
 
-def _family(ip: str) -> str:
-    address = addresses.parse_ip(ip)
-    return "unknown" if address is None else f"IPv{address.version}"
+def _add_other_family(spec: Object) -> None:
+    families = spec["ipFamilies"]
+    if len(families) == 1:
+        spec["ipFamilies"] = [families[0], IPV6 if families[0] == IPV4 else IPV4]
 
 
 def _refuse(service: Json, errors: Errors) -> None:

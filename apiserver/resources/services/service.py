@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from apiserver.registry.cluster import Allocation, Cluster
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.filling import fill_empty
 from apiserver.resources.kinds import FieldMap, PlainKind, carry_over
 from apiserver.resources.services import facts
-from apiserver.resources.services.allocation import ServiceAllocator
+from apiserver.resources.services.allocation import ServiceAllocator, give_back
 from apiserver.resources.services.facts import load_balancer_warnings
+from apiserver.resources.services.node_ports import PortAllocator
 from apiserver.resources.services.service_checks import (
     TOPOLOGY_HINTS,
     TOPOLOGY_MODE,
@@ -18,7 +20,6 @@ from apiserver.resources.services.service_checks import (
     check_load_balancer_status,
     check_service,
 )
-from apiserver.storage.reader import Reader
 from kubeloop.apimachinery import addresses, validation
 from kubeloop.apimachinery.meta import Object
 
@@ -55,8 +56,11 @@ class ServiceStrategy(PlainKind):
                 if point.get("ip"):
                     point.setdefault("ipMode", "VIP")
 
-    def allocate(self, new: Object, old: Object | None, reader: Reader, dry_run: bool) -> Callable[[], None]:
-        return self._allocator.allocate(new, old, reader.list("services"), dry_run)
+    async def allocate(self, new: Object, old: Object | None, cluster: Cluster, dry_run: bool) -> Allocation:
+        return await self._allocator.allocate(new, old, cluster, dry_run)
+
+    async def removed(self, obj: Object, cluster: Cluster) -> None:
+        await give_back(cluster, obj, facts.addresses_of(facts.spec_of(obj)))
 
     def prepare_for_create(self, obj: Object) -> None:
         obj["status"] = {"loadBalancer": {}}
@@ -165,4 +169,4 @@ def _warnings(spec: Json, annotations: Mapping[str, str]) -> Iterator[str]:
         yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
 
 
-SERVICE = ServiceStrategy(ServiceAllocator())
+SERVICE = ServiceStrategy(ServiceAllocator(PortAllocator()))

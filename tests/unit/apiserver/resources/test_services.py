@@ -46,7 +46,8 @@ def test_a_service_gets_an_address_and_its_defaults() -> None:
 
 def test_an_address_is_given_out_once() -> None:
     """The address of a stored Service is refused to another."""
-    kind = services(stored_service("first", clusterIP="10.96.7.7", clusterIPs=["10.96.7.7"]))
+    kind = services()
+    kind.created({**service(clusterIP="10.96.7.7"), "metadata": {"name": "first"}})
 
     with pytest.raises(Invalid) as refused:
         kind.created(service(clusterIP="10.96.7.7"))
