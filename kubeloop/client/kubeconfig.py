@@ -1,4 +1,4 @@
-"""Which API server to speak to, and as whom: kubeconfig files as kubectl reads them.
+"""Which API server to speak to, and as whom: kubeconfig files as kubectl reads them, or what a pod is given.
 
 `connect` is the one place where a process turns its flags into an Api. Files of the KUBECONFIG list are merged, the
 first to say something wins. Credential plugins (exec, auth-provider) are not run; using one is an error that says so.
@@ -17,10 +17,14 @@ from typing import Any
 
 import yaml
 
+from kubeloop.apimachinery.clock import Clock
 from kubeloop.client.api import Api
 from kubeloop.client.connections import Connections
+from kubeloop.client.token_file import TokenFile
+from kubeloop.clock import SystemClock
 
 DEFAULT_PATH = Path("~/.kube/config")
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where a kubelet puts it into every container
 
 
 class KubeconfigError(Exception):
@@ -29,7 +33,7 @@ class KubeconfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a context comes down to. PEM text, never paths."""
+    """What a context comes down to. PEM text, never paths, but for a token that is renewed in its file."""
 
     server: str
     namespace: str = ""
@@ -39,6 +43,7 @@ class Connection:
     key: str = ""
     is_insecure: bool = False
     server_name: str = ""
+    token_file: str = ""
 
 
 def connect(
@@ -46,18 +51,48 @@ def connect(
     master: str = "",
     token: str = "",
     *,
+    token_file: str = "",
     context: str = "",
     user_agent: str = "kubeloop",
     environ: Mapping[str, str] | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+    clock: Clock | None = None,
 ) -> Api:
-    """The Api that these flags mean; `master` alone needs no kubeconfig, and overrides its server."""
+    """The Api that these flags mean; `master` alone needs no kubeconfig, and overrides its server.
+
+    Without flags: the files of KUBECONFIG, else what a pod is given, else ~/.kube/config. `clock`: the system's.
+    """
+    environ = os.environ if environ is None else environ
     if master and not kubeconfig:
         connection = Connection(server=master)
+    elif kubeconfig or context or environ.get("KUBECONFIG"):
+        connection = load(paths(kubeconfig, environ), context)
     else:
-        connection = load(paths(kubeconfig, os.environ if environ is None else environ), context)
+        connection = in_cluster(environ, service_account) or load(paths("", environ))
     server = master or connection.server
     transport = Connections(server, tls_context(connection), connection.server_name)
-    return Api(server, transport, token=token or connection.token, user_agent=user_agent)
+    credential: str | TokenFile = token or connection.token
+    if not token and (file := token_file or connection.token_file):
+        credential = TokenFile(Path(file), clock or SystemClock())
+    return Api(server, transport, token=credential, user_agent=user_agent)
+
+
+def in_cluster(environ: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Connection | None:
+    """What every container of a pod is given: the API server's address, its CA and a token. None where this is no pod.
+
+    Without a CA file the machine's own authorities are trusted, as client-go does.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    token_file = service_account / "token"
+    if not host or not port or not token_file.is_file():
+        return None
+    ca, namespace = service_account / "ca.crt", service_account / "namespace"
+    return Connection(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        namespace=namespace.read_text().strip() if namespace.is_file() else "",
+        ca=ca.read_text() if ca.is_file() else "",
+        token_file=str(token_file),
+    )
 
 
 def paths(kubeconfig: str, environ: Mapping[str, str]) -> list[Path]:
@@ -92,6 +127,7 @@ def load(files: Sequence[Path], context: str = "") -> Connection:
         key=_pem(user, "client-key"),
         is_insecure=bool(cluster.get("insecure-skip-tls-verify")),
         server_name=cluster.get("tls-server-name", ""),
+        token_file=user.get("tokenFile", ""),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
 from kubeloop.arguments import Arguments
 
@@ -17,13 +16,17 @@ def parser(component: str, description: str = "", elects: bool = True) -> argpar
     parser = Arguments(component, description)
     api = parser.add_argument_group("API server")
     api.add_argument("--master", default="", help="address of the API server; overrides the kubeconfig's")
-    api.add_argument("--kubeconfig", default="", help="path of a kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
+    api.add_argument(
+        "--kubeconfig",
+        default="",
+        help="path of a kubeconfig (default: $KUBECONFIG, or what a pod is given, or ~/.kube/config)",
+    )
     api.add_argument("--token", default="", help="bearer token")
-    api.add_argument("--token-file", type=Path, help="file with the bearer token")
+    api.add_argument("--token-file", default="", help="file with the bearer token, read again every minute")
     api.add_argument("--kube-api-qps", type=float, default=0, help="accepted for compatibility; nothing is throttled")
     api.add_argument("--kube-api-burst", type=int, default=0, help="accepted for compatibility; nothing is throttled")
     if elects:
-        _add_election(parser)
+        _add_election(parser, component)
     else:
         parser.set_defaults(leader_elect=False)
     logs = parser.add_argument_group("logs and health")
@@ -34,7 +37,7 @@ def parser(component: str, description: str = "", elects: bool = True) -> argpar
     return parser
 
 
-def _add_election(parser: argparse.ArgumentParser) -> None:
+def _add_election(parser: argparse.ArgumentParser, component: str) -> None:
     election = parser.add_argument_group("leader election")
     election.add_argument(
         "--leader-elect", type=boolean, nargs="?", const=True, default=True, metavar="BOOL", help="(default true)"
@@ -43,17 +46,11 @@ def _add_election(parser: argparse.ArgumentParser) -> None:
     election.add_argument(
         "--leader-elect-resource-namespace", default="kube-system", help="where the Lease lies (default kube-system)"
     )
+    election.add_argument("--leader-elect-resource-name", default=component, help=f"its name (default {component})")
     for name, default in (("lease-duration", "15s"), ("renew-deadline", "10s"), ("retry-period", "2s")):
         election.add_argument(
             f"--leader-elect-{name}", type=duration, default=duration(default), help=f"(default {default})"
         )
-
-
-def token(arguments: argparse.Namespace) -> str:
-    """--token, or the content of --token-file."""
-    if arguments.token or arguments.token_file is None:
-        return arguments.token
-    return arguments.token_file.read_text().strip()
 
 
 def duration(text: str) -> float:

@@ -22,6 +22,7 @@ from kubeloop.client.reflector import Scope
 from kubeloop.runtime.controller import Controller, Surroundings
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.reader import CachedReader
+from kubeloop.runtime.serving import Check
 
 if TYPE_CHECKING:
     from kubeloop.runtime.metrics import RuntimeMetrics
@@ -49,6 +50,8 @@ class Manager:
         self._recorders: dict[tuple[str, str], EventRecorder] = {}
         self._controllers: list[Controller] = []
         self._tasks: list[tuple[str, Task]] = []
+        self.healthz_checks: dict[str, Check] = {}
+        self.readyz_checks: dict[str, Check] = {}
         self._running: asyncio.TaskGroup | None = None
         self._stop_asked = asyncio.Event()
         self._is_ready = False
@@ -113,6 +116,14 @@ class Manager:
     def add_task(self, name: str, task: Task) -> None:
         """Something that is no controller (a periodic sweep): runs beside them, once informers have synced."""
         self._tasks.append((name, task))
+
+    def add_healthz_check(self, name: str, fails: Check) -> None:
+        """Before `run`: `fails` says why the process had better be started anew, or "" where all is well."""
+        self.healthz_checks[name] = fails
+
+    def add_readyz_check(self, name: str, fails: Check) -> None:
+        """Before `run`: `fails` says why the process is not ready to be relied on, or ""."""
+        self.readyz_checks[name] = fails
 
     async def run(self) -> None:
         """Until `stop` (returns), cancellation, or the first error of anything that runs here (raises it)."""

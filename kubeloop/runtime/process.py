@@ -27,10 +27,9 @@ from kubeloop.client.api import Api
 from kubeloop.client.kubeconfig import KubeconfigError, connect
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
-from kubeloop.runtime import flags
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector, LeadershipLost
 from kubeloop.runtime.manager import Manager, ManagerOptions
-from kubeloop.runtime.serving import HealthServer
+from kubeloop.runtime.serving import Check, Checks, HealthChecks, HealthServer
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +62,14 @@ def run(component: str, arguments: argparse.Namespace, populate: Populate, user_
 
 async def _run(component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str) -> None:
     clock, rng = SystemClock(), random.Random()
-    api = connect(arguments.kubeconfig, arguments.master, flags.token(arguments), user_agent=user_agent)
+    api = connect(
+        arguments.kubeconfig,
+        arguments.master,
+        arguments.token,
+        token_file=arguments.token_file,
+        user_agent=user_agent,
+        clock=clock,
+    )
     async with api:
         metrics = None
         if arguments.secure_port:
@@ -84,14 +90,28 @@ async def _run(component: str, arguments: argparse.Namespace, populate: Populate
             working = tasks.create_task(work(), name="work")
             _on_signals(lambda: manager.stop() if manager.is_running else working.cancel())
             if metrics is not None:
-                server = HealthServer(
-                    arguments.bind_address,
-                    arguments.secure_port,
-                    lambda: manager.is_ready or (elector is not None and elector.is_standing_by),
-                    metrics.registry,
-                )
+                checks = HealthChecks(manager.healthz_checks, readyz_checks(manager, elector))
+                server = HealthServer(arguments.bind_address, arguments.secure_port, checks, metrics.registry)
                 serving = tasks.create_task(server.run(), name="health")
                 working.add_done_callback(lambda _: serving.cancel())
+
+
+def readyz_checks(manager: Manager, elector: LeaderElector | None) -> Checks:
+    """Informers that know the world, then the manager's own; who stands by has nothing to be asked about."""
+
+    def is_standing_by() -> bool:
+        return elector is not None and elector.is_standing_by
+
+    def fails_unless_standing_by(fails: Check) -> Check:
+        return lambda: "" if is_standing_by() else fails()
+
+    def informers_fail() -> str:
+        return "" if manager.is_ready else "informers have not synced"
+
+    return {
+        "informer-sync": fails_unless_standing_by(informers_fail),
+        **{name: fails_unless_standing_by(fails) for name, fails in manager.readyz_checks.items()},
+    }
 
 
 async def wait_for_server(api: Api, clock: Clock) -> None:
@@ -120,7 +140,7 @@ def _elector(component: str, arguments: argparse.Namespace, manager: Manager) ->
         manager.api,
         manager.clock,
         manager.rng,
-        component,
+        arguments.leader_elect_resource_name,
         f"{socket.gethostname()}_{new_uid(manager.rng)}",
         namespace=arguments.leader_elect_resource_namespace,
         times=times,

@@ -1,13 +1,18 @@
-"""The little HTTP server of a loop process: /healthz, /livez, /readyz and /metrics.
+"""The little HTTP server of a loop process: /healthz, /livez, /readyz, each of their checks, and /metrics.
 
-Answers one GET a connection. Loopback unless told otherwise: it speaks plain HTTP and asks nobody for a name.
+Paths, parameters and words of the checks are those of controller-runtime's pkg/healthz. Answers one GET a connection.
+Loopback unless told otherwise: it speaks plain HTTP and asks nobody for a name.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+import structlog
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -19,13 +24,76 @@ _TEXT = "text/plain; charset=utf-8"
 
 Answer = tuple[int, str, bytes]
 
+# Why it fails, or "" where it does not. Looks at what the process knows, and returns at once.
+Check = Callable[[], str]
+Checks = Mapping[str, Check]
+
+log = structlog.get_logger(__name__)
+
+
+def _ping() -> str:
+    """The process answers."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthChecks:
+    """By endpoint; beside them each endpoint has `ping`, which only asks for an answer."""
+
+    healthz: Checks
+    readyz: Checks
+
+    def answer(self, path: str, query: Mapping[str, list[str]]) -> Answer | None:
+        """Of /healthz, /livez, /readyz and single checks below them; None for any other path."""
+        _, endpoint, *rest = path.split("/")
+        checks = {"healthz": self.healthz, "livez": self.healthz, "readyz": self.readyz}.get(endpoint)
+        if checks is None or len(rest) > 1:
+            return None
+        checks = {"ping": _ping, **checks}
+        if rest and rest[0]:
+            return self._one(f"{endpoint}/{rest[0]}", checks.get(rest[0]))
+        return self._all(endpoint, checks, query)
+
+    def _one(self, path: str, check: Check | None) -> Answer | None:
+        if check is None:
+            return None
+        why = _result(path, check)
+        return (500, _TEXT, f"internal server error: {why}\n".encode()) if why else (200, _TEXT, b"ok")
+
+    def _all(self, endpoint: str, checks: Checks, query: Mapping[str, list[str]]) -> Answer:
+        lines, has_failed = [], False
+        excluded = query.get("exclude", [])
+        for name, check in checks.items():
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+                continue
+            why = _result(f"{endpoint}/{name}", check)
+            lines.append(f"[-]{name} failed: reason withheld" if why else f"[+]{name} ok")
+            has_failed |= bool(why)
+        if has_failed:
+            return 500, _TEXT, "\n".join([*lines, f"{endpoint} check failed", ""]).encode()
+        if "verbose" not in query:
+            return 200, _TEXT, b"ok"
+        return 200, _TEXT, "\n".join([*lines, f"{endpoint} check passed", ""]).encode()
+
+
+def _result(path: str, check: Check) -> str:
+    """A check that raises has failed: a probe must get its answer, and the log says why."""
+    try:
+        why = check()
+    except Exception as error:
+        why = repr(error)
+    if why:
+        log.info("health check failed", check=path, reason=why)
+    return why
+
 
 class HealthServer:
     def __init__(
-        self, address: str, port: int, is_ready: Callable[[], bool], registry: CollectorRegistry | None = None
+        self, address: str, port: int, checks: HealthChecks, registry: CollectorRegistry | None = None
     ) -> None:
         self._address, self._port = address, port
-        self._is_ready, self._registry = is_ready, registry
+        self._checks, self._registry = checks, registry
         self.port = 0  # the one bound, once `is_listening`
         self.is_listening = asyncio.Event()
 
@@ -37,13 +105,12 @@ class HealthServer:
         async with server:
             await server.serve_forever()
 
-    def answer(self, method: str, path: str) -> Answer:
+    def answer(self, method: str, path: str, query: str = "") -> Answer:
         if method != "GET":
             return 405, _TEXT, b"only GET is served here\n"
-        if path in ("/healthz", "/livez"):
-            return 200, _TEXT, b"ok"
-        if path == "/readyz":
-            return (200, _TEXT, b"ok") if self._is_ready() else (500, _TEXT, b"not ready: informers have not synced\n")
+        found = self._checks.answer(path, parse_qs(query, keep_blank_values=True))
+        if found is not None:
+            return found
         if path == "/metrics" and self._registry is not None:
             from prometheus_client import generate_latest  # 25 ms to import, for those who are scraped
 
@@ -55,7 +122,8 @@ class HealthServer:
             async with asyncio.timeout(_READ_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             method, target, *_ = [*head.decode("latin-1").split("\r\n")[0].split(" "), ""]
-            status, content_type, body = self.answer(method, target.partition("?")[0])
+            path, _, query = target.partition("?")
+            status, content_type, body = self.answer(method, path, query)
             writer.write(
                 f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {content_type}\r\n"
                 f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()

@@ -270,6 +270,64 @@ def test_a_graceful_stop_lets_a_reconcile_finish() -> None:
     assert 1 == len(finished)
 
 
+def test_a_reconcile_that_does_not_finish_is_cancelled_at_last() -> None:
+    """A graceful stop waits for `stop_seconds`, and no longer; what was under way is found by the next start."""
+    ended: list[str] = []
+
+    async def check(cluster: Cluster) -> None:
+        manager = Manager(cluster.api, cluster.clock, random.Random(1), ManagerOptions(stop_seconds=30))
+
+        class Endless:
+            async def reconcile(self, key: ObjectKey) -> Result:
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    ended.append("cancelled")
+                    raise
+                return DONE
+
+        manager.add(Controller("endless", Endless(), [For(manager.informer(CONFIG_MAPS, "default"))]))
+        await cluster.create(a_config_map("a"))
+        running = asyncio.create_task(manager.run())
+        await cluster.clock.sleep(5)
+        began = cluster.clock.monotonic()
+        manager.stop()
+        await running
+        assert 30 == cluster.clock.monotonic() - began
+
+    run_cluster(check)
+
+    assert ["cancelled"] == ended
+
+
+def test_live_changes_come_before_what_was_there() -> None:
+    """Of many objects at the start one changes: it is reconciled next, and not after all the others."""
+    order: list[str] = []
+
+    def add_to(manager: Manager) -> None:
+        class Slow:
+            async def reconcile(self, key: ObjectKey) -> Result:
+                order.append(key.name)
+                await manager.clock.sleep(1)
+                return DONE
+
+        manager.add(Controller("slow", Slow(), [For(manager.informer(CONFIG_MAPS, "default"))]))
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.stop("slow")
+        for i in range(100):
+            await cluster.create(a_config_map(f"c{i:02}"))
+        order.clear()
+        cluster.start("slow")
+        await cluster.eventually(lambda: order)
+        await cluster.patch(a_config_map("c77"), {"data": {"changed": "yes"}})
+        await cluster.eventually(lambda: len(order) > 2)
+
+    run_cluster(check, processes={"slow": a_loop(add_to)})
+
+    assert "c77" in order[1:3]
+
+
 def test_a_server_that_was_away_long_is_followed_again_within_seconds() -> None:
     """However long it was gone and however many tries failed, a change is acted on soon after it is back."""
 

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubeloop.apimachinery.resource import LEASES
+from kubeloop.apimachinery.meta import ObjectKey
+from kubeloop.apimachinery.resource import CONFIG_MAPS, LEASES
+from kubeloop.runtime import DONE, Controller, For, Manager, ManagerOptions, Result
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector, LeadershipLost
+from kubeloop.testing.builders import a_config_map
 from kubeloop.testing.cluster import Cluster, Process, Surroundings, run_cluster
 
 
@@ -100,6 +103,32 @@ def test_work_that_ends_releases_the_lease() -> None:
             await cluster.clock.sleep(100)
 
         await LeaderElector(cluster.api, cluster.clock, random.Random(1), "loops", "a").run(work)
+        assert "" == ((await spec(cluster)).get("holderIdentity") or "")
+
+    run_cluster(check)
+
+
+def test_a_leader_finishes_its_reconcile_before_it_lets_go() -> None:
+    """Asked to stop it keeps the lease until the work under way is done, and hands it over then."""
+    seen: list[str] = []
+
+    async def check(cluster: Cluster) -> None:
+        manager = Manager(cluster.api, cluster.clock, random.Random(1), ManagerOptions(stop_seconds=60))
+
+        class Slow:
+            async def reconcile(self, key: ObjectKey) -> Result:
+                await cluster.clock.sleep(40)
+                seen.append((await spec(cluster))["holderIdentity"])
+                return DONE
+
+        manager.add(Controller("slow", Slow(), [For(manager.informer(CONFIG_MAPS, "default"))]))
+        await cluster.create(a_config_map("web"))
+        elector = LeaderElector(cluster.api, cluster.clock, random.Random(1), "loops", "a")
+        running = asyncio.create_task(elector.run(manager.run))
+        await cluster.clock.sleep(5)
+        manager.stop()
+        await running
+        assert ["a"] == seen
         assert "" == ((await spec(cluster)).get("holderIdentity") or "")
 
     run_cluster(check)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kubeloop.client.kubeconfig import Connection, KubeconfigError, connect, load, paths
+from kubeloop.client.kubeconfig import Connection, KubeconfigError, connect, in_cluster, load, paths
+from kubeloop.client.token_file import TokenFile
+from kubeloop.testing.virtual_time import LoopClock, run
 
 
 def write(path: Path, **parts: Any) -> Path:
@@ -79,3 +81,85 @@ def test_a_master_needs_no_kubeconfig() -> None:
     api = connect(master="http://127.0.0.1:1/", environ={"KUBECONFIG": "/nonexistent"})
 
     assert "http://127.0.0.1:1" == api.base_url
+
+
+def a_service_account(folder: Path, token: str = "of-the-pod") -> Path:
+    (folder / "token").write_text(f"{token}\n")
+    (folder / "namespace").write_text("operators")
+    return folder
+
+
+POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "has_token", "expected"),
+    [
+        (POD, True, "https://10.0.0.1:443"),
+        ({**POD, "KUBERNETES_SERVICE_HOST": "fd00::1"}, True, "https://[fd00::1]:443"),
+        (POD, False, None),
+        ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, True, None),
+        ({}, True, None),
+    ],
+)
+def test_a_pod_knows_its_api_server(
+    tmp_path: Path, environ: dict[str, str], has_token: bool, expected: str | None
+) -> None:
+    """By environment and mounted files; where one of them is missing this is no pod."""
+    folder = a_service_account(tmp_path) if has_token else tmp_path
+
+    found = in_cluster(environ, folder)
+
+    assert expected == (found.server if found else None)
+    assert found is None or ("operators", str(folder / "token")) == (found.namespace, found.token_file)
+
+
+def test_what_a_person_says_comes_before_what_a_pod_is_given(tmp_path: Path) -> None:
+    """A flag, then KUBECONFIG, then the pod; ~/.kube/config is last."""
+    config, folder = a_config(tmp_path / "config", "http://127.0.0.1:2"), a_service_account(tmp_path)
+
+    def server(kubeconfig: str = "", master: str = "", **environ: str) -> str:
+        return connect(kubeconfig, master, environ=POD | environ, service_account=folder).base_url
+
+    assert "https://10.0.0.1:443" == server()
+    assert "http://127.0.0.1:2" == server(str(config))
+    assert "http://127.0.0.1:2" == server(KUBECONFIG=str(config))
+    assert "http://127.0.0.1:3" == server(master="http://127.0.0.1:3")
+
+
+def test_a_token_in_a_file_is_read_again(tmp_path: Path) -> None:
+    """A minute after it was renewed at the latest; while it is empty or gone the last one is good."""
+
+    async def main() -> list[str]:
+        clock, file = LoopClock(), a_service_account(tmp_path, "one") / "token"
+        token = TokenFile(file, clock)
+        said = [token()]
+        file.write_text("two")
+        await clock.sleep(59)
+        said.append(token())
+        await clock.sleep(1)
+        said.append(token())
+        file.write_text("")
+        await clock.sleep(61)
+        said.append(token())
+        file.unlink()
+        await clock.sleep(61)
+        said.append(token())
+        return said
+
+    assert ["one", "one", "two", "two", "two"] == run(main())
+
+
+def test_a_token_file_goes_along_with_requests(tmp_path: Path) -> None:
+    """Of the flag, of a kubeconfig and of a pod; a token said outright wins."""
+    folder = a_service_account(tmp_path)
+    config = a_config(tmp_path / "config", tokenFile="token")
+
+    def token(*flags: str, **options: Any) -> Any:
+        api = connect(*flags, environ=POD, service_account=folder, **options)
+        return api._read_token() if api._read_token else api._headers["Authorization"]
+
+    assert "of-the-pod" == token()
+    assert "of-the-pod" == token(str(config))
+    assert "of-the-pod" == token("", "http://127.0.0.1:1", token_file=str(folder / "token"))
+    assert "Bearer said" == token(str(config), "", "said")
