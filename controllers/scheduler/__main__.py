@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+import argparse
 import socket
 import sys
 
 from controllers.scheduler import loop
+from controllers.scheduler.backoff import Backoff
+from controllers.scheduler.configuration.loading import Configuration
+from controllers.scheduler.configuration.options import add_options, load_from
 from kubeloop.runtime import flags, process
 from kubeloop.runtime.manager import Manager
 
+_ELECTION_FLAGS = {
+    "leaderElect": "leader_elect",
+    "leaseDuration": "leader_elect_lease_duration",
+    "renewDeadline": "leader_elect_renew_deadline",
+    "retryPeriod": "leader_elect_retry_period",
+}
+
 
 def main() -> int:
-    arguments = flags.parser("kube-scheduler", "Finds a node for every pod that has none.").parse_args()
-    return process.run("kube-scheduler", arguments, _populate)
+    parser = _parser()
+    try:
+        configuration = load_from(parser.parse_args())
+        parser.set_defaults(**_defaults(configuration))
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+
+    def populate(manager: Manager) -> None:
+        backoff = Backoff(manager.clock, configuration.initial_backoff_seconds, configuration.max_backoff_seconds)
+        loop.add_to(manager, configuration.profiles, socket.gethostname(), backoff)
+
+    return process.run("kube-scheduler", parser.parse_args(), populate)
 
 
-def _populate(manager: Manager) -> None:
-    loop.add_to(manager, host=socket.gethostname())
+def _parser() -> argparse.ArgumentParser:
+    parser = flags.parser("kube-scheduler", "Finds a node for every pod that has none.")
+    add_options(parser)
+    return parser
+
+
+def _defaults(configuration: Configuration) -> dict[str, object]:
+    """What the file says of flags; those that are given win."""
+    election = configuration.leader_election or {}
+    said = {flag: election[name] for name, flag in _ELECTION_FLAGS.items() if election.get(name) is not None}
+    defaults: dict[str, object] = {
+        flag: flags.duration(value) if isinstance(value, str) else value for flag, value in said.items()
+    }
+    return {**defaults, "kubeconfig": configuration.kubeconfig} if configuration.kubeconfig else defaults
 
 
 if __name__ == "__main__":

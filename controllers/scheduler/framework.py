@@ -19,15 +19,28 @@ from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvabl
 
 MAX_PERMIT_SECONDS = 15 * 60.0
 P = TypeVar("P", bound=Plugin)
+_POINT_OF: Mapping[type[Plugin], str] = {kind: name for name, kind in interface.EXTENSION_POINTS.items()}
 
 
 class Framework:
-    """Built once a profile; holds no state of any pod. `weights` are those of the score plugins, 1 where not named."""
+    """Built once a profile; holds no state of any pod. `weights` are those of the score plugins, 1 where not named.
 
-    def __init__(self, name: str, plugins: Sequence[Plugin], weights: Mapping[str, int], nominator: Nominator) -> None:
+    A plugin is asked at every extension point it has, in the order of `plugins`; `at` names who is asked at a point
+    instead, in its own order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plugins: Sequence[Plugin],
+        weights: Mapping[str, int],
+        nominator: Nominator,
+        at: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.name = name
         self.plugins = tuple(plugins)
         self.nominator = nominator
+        self._at = at or {}
         self._weights = weights
         self._queue_sorts = self._those(interface.QueueSortPlugin)
         self._pre_filters = self._those(interface.PreFilterPlugin)
@@ -42,7 +55,9 @@ class Framework:
         self._post_binds = self._those(interface.PostBindPlugin)
 
     def _those(self, kind: type[P]) -> tuple[P, ...]:
-        return tuple(plugin for plugin in self.plugins if isinstance(plugin, kind))
+        able = {plugin.NAME: plugin for plugin in self.plugins if isinstance(plugin, kind)}
+        names = self._at.get(_POINT_OF[kind])
+        return tuple(able.values()) if names is None else tuple(able[name] for name in names)
 
     @property
     def hints(self) -> ProfileHints:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from controllers.scheduler.announcer import Announcer
+from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.event_handlers import EVENT_SOURCES, NOT_ENDED
 from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.profile import Profile
@@ -14,7 +15,12 @@ from kubeloop.apimachinery.resource import NODES, PODS
 from kubeloop.runtime.manager import Manager
 
 
-def add_to(manager: Manager, profiles: Sequence[Profile] = (Profile(),), host: str = "") -> Scheduler:
+def add_to(
+    manager: Manager,
+    profiles: Sequence[Profile] = (Profile(),),
+    host: str = "",
+    backoff: Backoff | None = None,
+) -> Scheduler:
     """Before the manager runs. `host` is what events name as the instance that reports."""
     pods = manager.informer(PODS, field_selector=NOT_ENDED)
     scheduler = Scheduler(
@@ -26,6 +32,7 @@ def add_to(manager: Manager, profiles: Sequence[Profile] = (Profile(),), host: s
         pods=pods,
         announcer=Announcer(manager.api, manager.clock, host),
         metrics=_metrics(manager),
+        backoff=backoff,
     )
     manager.informer(NODES).add_handler(scheduler.handlers.on_node)
     pods.add_handler(scheduler.handlers.on_pod)

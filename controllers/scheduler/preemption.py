@@ -19,8 +19,6 @@ from controllers.scheduler.status import Code, Status, failed
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.meta import Object, namespace_of
 
-MIN_CANDIDATES_PERCENTAGE = 10
-MIN_CANDIDATES = 100
 NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 NOT_HELPFUL = Status(Code.UNRESOLVABLE, ("Preemption is not helpful for scheduling",))
 BY_SCHEDULER = "PreemptionByScheduler"
@@ -44,9 +42,9 @@ def find_candidates(
     nodes: Sequence[NodeInfo],
     budgets: Sequence[Object],
     rng: Random,
+    wanted: int,
 ) -> tuple[list[Candidate], dict[str, Status]]:
-    """Enough nodes that would do (not all, in a large cluster), and why each of the others looked at would not."""
-    wanted = min(max(len(nodes) * MIN_CANDIDATES_PERCENTAGE // 100, MIN_CANDIDATES), len(nodes))
+    """`wanted` nodes that would do (not all, in a large cluster), and why each of the others looked at would not."""
     start = rng.randrange(len(nodes))
     good: list[Candidate] = []
     violating: list[Candidate] = []

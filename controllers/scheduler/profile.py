@@ -16,12 +16,16 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Pods whose spec.schedulerName is `name` are scheduled by it. `percentage_of_nodes_to_score` 0: adaptive."""
+    """Pods whose spec.schedulerName is `name` are scheduled by it. `percentage_of_nodes_to_score` 0: adaptive.
+
+    `at`: by extension point, the names of the plugins asked there, where that is not all that have it.
+    """
 
     name: str = DEFAULT_SCHEDULER
     plugins: Sequence[Entry] = DEFAULT_PLUGINS
     args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by plugin name
     percentage_of_nodes_to_score: int = 0
+    at: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def build(self, handle: Handle, nominator: Nominator) -> Framework:
         """The framework of this profile; `handle` is what its plugins reach the scheduler by."""
@@ -32,5 +36,5 @@ class Profile:
             for entry in self.plugins
         ]
         weights = {entry.plugin.NAME: entry.weight for entry in self.plugins}
-        built.append(Framework(self.name, plugins, weights, nominator))
+        built.append(Framework(self.name, plugins, weights, nominator, self.at))
         return built[0]

@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from controllers.scheduler.announcer import Announcer
+from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.cache import Cache
 from controllers.scheduler.diagnosis import Decision, Diagnosis
 from controllers.scheduler.event_handlers import EventHandlers
@@ -62,6 +63,7 @@ class Scheduler:
         pods: Lister,
         announcer: Announcer | None = None,
         metrics: SchedulerMetrics = NO_METRICS,
+        backoff: Backoff | None = None,
     ) -> None:
         self._clock, self._rng = clock, rng
         self._metrics = metrics
@@ -78,7 +80,7 @@ class Scheduler:
         self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
         hints = QueueingHints({name: framework.hints for name, framework in self.frameworks.items()})
         first = next(iter(self.frameworks.values()))
-        self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator)
+        self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator, backoff)
         self.handlers = EventHandlers(self.cache, self.queue, self.waiting, self.frameworks)
         self._executor = PreemptionExecutor(
             api, clock, self.announcer, nominator, self.waiting, preempting, self.queue.activate

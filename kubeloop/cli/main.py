@@ -26,6 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+SchedulerArgs = Annotated[
+    list[str] | None, typer.Option(envvar="KUBELOOP_SCHEDULER_ARG", help="--flag=value for the scheduler; repeat")
+]
 DataDir = Annotated[Path, typer.Option("--data-dir", envvar="KUBELOOP_DATA_DIR", help="where the stack's state is")]
 
 
@@ -47,6 +50,7 @@ def up(
     apiserver_arg: Annotated[
         list[str] | None, typer.Option(envvar="KUBELOOP_APISERVER_ARG", help="--flag=value for the API server; repeat")
     ] = None,
+    scheduler_arg: SchedulerArgs = None,
     secure: Annotated[bool, typer.Option("--secure", envvar="KUBELOOP_SECURE", help="TLS, certificates, RBAC")] = False,
     default_storage_class: Annotated[
         bool,
@@ -74,6 +78,7 @@ def up(
         node_memory,
         node_pods,
         tuple(apiserver_arg or ()),
+        tuple(scheduler_arg or ()),
         detach,
         secure,
         kubernetes_version,
@@ -121,11 +126,12 @@ def why(
     kubeconfig: Annotated[
         Path | None, typer.Option(envvar="KUBELOOP_KUBECONFIG", help="whose current context is asked")
     ] = None,
+    scheduler_arg: SchedulerArgs = None,
 ) -> int:
     """Explain where the scheduler would put a pod: who refuses it, who wins, and what would let it fit."""
     from kubeloop.cli.why import why as run_why
 
-    return run_why(pod, namespace, output, kubeconfig)
+    return run_why(pod, namespace, output, kubeconfig, scheduler_arg or [])
 
 
 @app.command()

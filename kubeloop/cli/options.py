@@ -28,6 +28,7 @@ class UpOptions:
     node_memory: str = "8Gi"
     node_pods: int = 110
     apiserver_args: tuple[str, ...] = ()
+    scheduler_args: tuple[str, ...] = ()
     detach: bool = False
     secure: bool = False  # TLS, and everybody is asked who he is
     kubernetes_version: str = DEFAULT
@@ -61,9 +62,10 @@ class UpOptions:
         _check_amount("--node-cpu", self.node_cpu, "4 or 500m")
         _check_amount("--node-memory", self.node_memory, "8Gi or 512Mi")
         _check_amount("--node-ephemeral-storage", self.node_ephemeral_storage, "100Gi or 0", may_be_zero=True)
-        for argument in self.apiserver_args:
-            if not argument.startswith("-"):
-                raise UsageError(f"--apiserver-arg={argument}: write --apiserver-arg=--flag=value")
+        for flag, arguments in (("--apiserver-arg", self.apiserver_args), ("--scheduler-arg", self.scheduler_args)):
+            for argument in arguments:
+                if not argument.startswith("-"):
+                    raise UsageError(f"{flag}={argument}: write {flag}=--flag=value")
 
     def as_flags(self) -> list[str]:
         """The command line that says the same; `detach` is left out, as it is not the stack's."""
@@ -77,6 +79,7 @@ class UpOptions:
             f"--node-pods={self.node_pods}",
             f"--node-ephemeral-storage={self.node_ephemeral_storage}",
             *(f"--apiserver-arg={argument}" for argument in self.apiserver_args),
+            *(f"--scheduler-arg={argument}" for argument in self.scheduler_args),
             f"--kubernetes-version={self.kubernetes_version}",
             *(["--secure"] if self.secure else []),
             *(["--default-storage-class"] if self.default_storage_class else []),

@@ -53,7 +53,9 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
         Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *others)),
-        Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone)),
+        Service(
+            "scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone, *options.scheduler_args)
+        ),
         Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )
 

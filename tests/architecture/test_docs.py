@@ -13,16 +13,16 @@ import typer
 
 import apiserver.flags
 import controllers.__main__
+import controllers.scheduler.__main__
 import kubelet_sim.__main__
 from kubeloop.cli.main import app
-from kubeloop.runtime import flags
 from tests.architecture.source import ROOT
 
 CLI = (ROOT / "docs" / "cli.md").read_text()
 PARSERS = {
     "apiserver": apiserver.flags.parser(),
     "controllers": controllers.__main__._parser(),
-    "controllers.scheduler": flags.parser("kube-scheduler"),
+    "controllers.scheduler": controllers.scheduler.__main__._parser(),
     "kubelet_sim": kubelet_sim.__main__._parser(),
 }
 

@@ -15,13 +15,19 @@ from kubeloop.apimachinery.resource import POD_DISRUPTION_BUDGETS
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
-    """Decides only; the scheduler removes the victims (preemption_executor) and keeps the pod back until it has."""
+    """Decides only; the scheduler removes the victims (preemption_executor) and keeps the pod back until it has.
+
+    Arguments: `minCandidateNodesPercentage` (10) and `minCandidateNodesAbsolute` (100): how many nodes are enough to
+    choose from, whichever is more.
+    """
 
     NAME = "DefaultPreemption"
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
         self._budgets = handle.lister(POD_DISRUPTION_BUDGETS)
+        self._percentage: int = handle.args.get("minCandidateNodesPercentage", 10)
+        self._absolute: int = handle.args.get("minCandidateNodesAbsolute", 100)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         if pod.uid in self.handle.preempting:
@@ -38,8 +44,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
             return None, unschedulable(f"preemption: {why_not}")
         hopeful = [node for node in snapshot.nodes if node_statuses.get(node.name, absent).code is Code.UNSCHEDULABLE]
         filtering = self.handle.filtering()
+        wanted = min(max(len(hopeful) * self._percentage // 100, self._absolute), len(hopeful))
         candidates, statuses = (
-            find_candidates(filtering, state, pod, hopeful, self._budgets.list(), self.handle.rng)
+            find_candidates(filtering, state, pod, hopeful, self._budgets.list(), self.handle.rng, wanted)
             if hopeful
             else ([], {})
         )

@@ -9,7 +9,7 @@ import os
 import sys
 from random import Random
 
-from controllers.scheduler.profile import Profile
+from controllers.scheduler.configuration.options import add_options, load_from
 from controllers.scheduler.why.cluster import read_situation
 from controllers.scheduler.why.explanation import explain
 from controllers.scheduler.why.report import as_json, as_text
@@ -27,7 +27,7 @@ def main() -> int:
     exit_code = 0
     try:
         sys.stdout.write(asyncio.run(_explain(arguments)) + "\n")
-    except* (ApiError, KubeconfigError) as refused:
+    except* (ApiError, ValueError, KubeconfigError) as refused:
         sys.stderr.write(f"error: {refused.exceptions[0]}\n")
         exit_code = 1
     return exit_code
@@ -41,13 +41,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--master", default="", help="address of the API server; overrides the kubeconfig's")
     parser.add_argument("--kubeconfig", default="", help="path of a kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
     parser.add_argument("--token", default="", help="bearer token")
+    add_options(parser)
     return parser.parse_args()
 
 
 async def _explain(arguments: argparse.Namespace) -> str:
-    rng = Random()
+    rng, profiles = Random(), load_from(arguments).profiles
     async with kubeconfig.connect(arguments.kubeconfig, arguments.master, arguments.token) as api:
-        situation = await read_situation(api, ObjectKey(_namespace(arguments), arguments.pod), Profile(), rng)
+        situation = await read_situation(api, ObjectKey(_namespace(arguments), arguments.pod), profiles, rng)
     explanation = explain(situation, rng)
     return json.dumps(as_json(explanation), indent=2) if arguments.output == "json" else as_text(explanation)
 

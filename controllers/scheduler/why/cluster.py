@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -31,6 +31,10 @@ class Situation:
     placed_on: str = ""
 
 
+class NotOurs(ValueError):
+    """Another scheduler's pod."""
+
+
 class Listing:
     """The objects of one kind, as a plugin's Lister."""
 
@@ -47,9 +51,14 @@ class Listing:
         return [obj for key, obj in self._objects.items() if namespace in ("", key.namespace)]
 
 
-async def read_situation(api: Api, key: ObjectKey, profile: Profile, rng: Random) -> Situation:
-    """Raises ApiError: NotFound where there is no such pod."""
+async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], rng: Random) -> Situation:
+    """Raises ApiError (NotFound: there is no such pod) and NotOurs."""
     pod = await api.get(PODS, key.name, key.namespace)
+    wanted = PodInfo(pod).scheduler_name
+    profile = next((profile for profile in profiles if profile.name == wanted), None)
+    if profile is None:
+        names = ", ".join(profile.name for profile in profiles)
+        raise NotOurs(f"pod {key} is left to the scheduler {wanted!r}, of which nothing is known here (known: {names})")
     listings: dict[Resource, Listing] = {}
 
     def lister(resource: Resource) -> Listing:

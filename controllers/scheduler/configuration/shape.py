@@ -1,0 +1,112 @@
+"""Which fields a KubeSchedulerConfiguration has, and of which types (k8s.io/kube-scheduler/config/v1, v1.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubeloop.apimachinery import field
+
+# A type is bool, int, float or str, ANY for what is checked elsewhere, [type] for a list, or the fields of an object.
+ANY = object
+Shape = Any
+
+_PLUGIN = {"name": str, "weight": int}
+_PLUGIN_SET = {"enabled": [_PLUGIN], "disabled": [_PLUGIN]}
+_POINTS = (
+    *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit"),
+    *("preBind", "bind", "postBind", "multiPoint", "placementGenerate", "placementScore"),
+)
+_PROFILE = {
+    "schedulerName": str,
+    "percentageOfNodesToScore": int,
+    "plugins": dict.fromkeys(_POINTS, _PLUGIN_SET),
+    "pluginConfig": [{"name": str, "args": ANY}],
+}
+_LEADER_ELECTION = {
+    "leaderElect": bool,
+    "leaseDuration": str,
+    "renewDeadline": str,
+    "retryPeriod": str,
+    "resourceLock": str,
+    "resourceName": str,
+    "resourceNamespace": str,
+}
+_CLIENT_CONNECTION = {"kubeconfig": str, "acceptContentTypes": str, "contentType": str, "qps": float, "burst": int}
+CONFIGURATION: Mapping[str, Shape] = {
+    "apiVersion": str,
+    "kind": str,
+    "parallelism": int,
+    "leaderElection": _LEADER_ELECTION,
+    "clientConnection": _CLIENT_CONNECTION,
+    "enableProfiling": bool,
+    "enableContentionProfiling": bool,
+    "percentageOfNodesToScore": int,
+    "podInitialBackoffSeconds": int,
+    "podMaxBackoffSeconds": int,
+    "profiles": [_PROFILE],
+    "extenders": [ANY],
+    "delayCacheUntilActive": bool,
+}
+
+_RESOURCES = [{"name": str, "weight": int}]
+_CURVE = [{"utilization": int, "score": int}]
+_STRATEGY = {"type": str, "resources": _RESOURCES, "requestedToCapacityRatio": {"shape": _CURVE}}
+_CONSTRAINT = {"maxSkew": int, "topologyKey": str, "whenUnsatisfiable": str, "labelSelector": ANY}
+# Of plugins that are not named here, the arguments are their own affair.
+ARGUMENTS: Mapping[str, Mapping[str, Shape]] = {
+    "DefaultPreemption": {"minCandidateNodesPercentage": int, "minCandidateNodesAbsolute": int},
+    "InterPodAffinity": {"hardPodAffinityWeight": int, "ignorePreferredTermsOfExistingPods": bool},
+    "NodeAffinity": {
+        "addedAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": ANY,
+            "preferredDuringSchedulingIgnoredDuringExecution": [ANY],
+        }
+    },
+    "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},
+    "NodeResourcesFit": {"ignoredResources": [str], "ignoredResourceGroups": [str], "scoringStrategy": _STRATEGY},
+    "PodTopologySpread": {"defaultConstraints": [_CONSTRAINT], "defaultingType": str},
+    "VolumeBinding": {"bindTimeoutSeconds": int},
+}
+_TYPE_META = {"apiVersion": str, "kind": str}
+
+_NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
+
+
+def misfits(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
+    """What does not belong there, or is of another type; null stands for absent everywhere."""
+    if value is None or shape is ANY:
+        return
+    if isinstance(shape, Mapping):
+        yield from _object_misfits(value, shape, path)
+    elif isinstance(shape, Sequence):
+        if not isinstance(value, list):
+            yield f"{path}: must be a list"
+            return
+        for i, item in enumerate(value):
+            yield from misfits(item, shape[0], field.index(path, i))
+    elif not _is(value, shape):
+        yield f"{path}: must be {_NAMES[shape]}, not {field.go_value(value)}"
+
+
+def argument_misfits(plugin: str, arguments: Any, path: str) -> Iterator[str]:
+    known = ARGUMENTS.get(plugin)
+    if known is not None:
+        yield from misfits(arguments, {**_TYPE_META, **known}, path)
+
+
+def _object_misfits(value: Any, shape: Mapping[str, Shape], path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{path or 'the configuration'}: must be an object"
+        return
+    for name, inner in value.items():
+        if name not in shape:
+            yield f'strict decoding error: unknown field "{field.child(path, name)}"'
+        else:
+            yield from misfits(inner, shape[name], field.child(path, name))
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -1,0 +1,202 @@
+"""KubeSchedulerConfiguration: what a file makes of the scheduler, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from controllers.scheduler.configuration.loading import Configuration, ConfigurationError, load, parse
+from controllers.scheduler.configuration.user_plugins import PluginNotLoaded, known_plugins
+from controllers.scheduler.interface import EXTENSION_POINTS, FilterPlugin
+from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.plugins.catalog import DEFAULT_PLUGINS
+from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.profile import Profile
+from controllers.scheduler.status import Status, unschedulable
+from kubeloop.testing.builders import a_node, a_pod
+from tests.unit.scheduler.scene import Scene
+
+HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+class NoTuesday(FilterPlugin):
+    """A user's plugin: refuses nodes by their name."""
+
+    NAME = "NoTuesday"
+
+    def filter(self, state: object, pod: PodInfo, node: NodeInfo) -> Status | None:
+        return unschedulable("it is tuesday") if node.name == "tuesday" else None
+
+
+KNOWN = {**known_plugins([]), NoTuesday.NAME: NoTuesday}
+
+
+def configured(text: str) -> Configuration:
+    return parse((HEADER + dedent(text)).encode(), KNOWN)
+
+
+def profile(text: str) -> Profile:
+    """The only profile of a file whose `profiles` has this one entry."""
+    indented = "".join(f"    {line}\n" for line in dedent(text).strip().splitlines())
+    (found,) = configured(f"profiles:\n  -\n{indented}").profiles
+    return found
+
+
+def test_an_empty_configuration_is_the_default_one() -> None:
+    """Every default plugin at every point it has, in the order of the catalog."""
+    (found,) = configured("").profiles
+
+    assert "default-scheduler" == found.name
+    for point, kind in EXTENSION_POINTS.items():
+        assert [e.plugin.NAME for e in DEFAULT_PLUGINS if issubclass(e.plugin, kind)] == list(found.at[point])
+    weights = {entry.plugin.NAME: entry.weight for entry in found.plugins}
+    assert {entry.plugin.NAME: entry.weight for entry in DEFAULT_PLUGINS} == weights
+
+
+def test_a_plugin_can_be_disabled_at_one_point() -> None:
+    """It is asked everywhere else."""
+    found = profile("plugins: {score: {disabled: [{name: NodeResourcesFit}]}}")
+
+    assert "NodeResourcesFit" not in found.at["score"]
+    assert "NodeResourcesFit" in found.at["filter"]
+
+
+def test_all_defaults_can_be_disabled() -> None:
+    """A star stands for them; what is named is asked alone."""
+    found = profile("plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 7}]}}")
+
+    assert ["ImageLocality"] == list(found.at["score"])
+    assert 7 == {entry.plugin.NAME: entry.weight for entry in found.plugins}["ImageLocality"]
+
+
+def test_a_reconfigured_plugin_comes_first_and_a_new_one_last() -> None:
+    found = profile("plugins: {filter: {enabled: [{name: NoTuesday}, {name: NodePorts}]}}")
+
+    assert "NodePorts" == found.at["filter"][0]
+    assert "NoTuesday" == found.at["filter"][-1]
+
+
+def test_multi_point_enables_at_every_point_a_plugin_has() -> None:
+    """And its weight counts where the score point names none."""
+    found = profile("plugins: {multiPoint: {enabled: [{name: NoTuesday}, {name: NodeAffinity, weight: 9}]}}")
+
+    assert "NoTuesday" in found.at["filter"]
+    assert "NoTuesday" not in found.at["score"]
+    assert 9 == {entry.plugin.NAME: entry.weight for entry in found.plugins}["NodeAffinity"]
+
+
+def test_the_framework_asks_whom_the_profile_names() -> None:
+    """Without NodeResourcesFit a full node takes the pod; with a plugin of one's own a node is refused."""
+    found = profile("plugins: {filter: {disabled: [{name: NodeResourcesFit}], enabled: [{name: NoTuesday}]}}")
+    scene = Scene([a_node("monday"), a_node("tuesday")], profile=found)
+
+    assert ["monday"] == scene.feasible(a_pod("p").requests(cpu="64"))
+    assert {"tuesday": "it is tuesday"} == scene.reasons(a_pod("p").requests(cpu="64"))
+
+
+def test_arguments_reach_the_plugin() -> None:
+    found = profile(
+        "pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]",
+    )
+    busy = a_pod("busy").requests(cpu="2").on("b")
+    scores = Scene([a_node("a"), a_node("b")], [busy], profile=found).scores(a_pod("p"), "NodeResourcesFit")
+
+    assert scores["b"] > scores["a"]
+
+
+def test_several_profiles_and_the_rest_of_the_file() -> None:
+    """Each profile's percentage wins over the file's."""
+    found = configured(
+        """
+        percentageOfNodesToScore: 30
+        podInitialBackoffSeconds: 2
+        podMaxBackoffSeconds: 20
+        leaderElection: {leaderElect: false}
+        profiles: [{schedulerName: a}, {schedulerName: b, percentageOfNodesToScore: 100}]
+        """
+    )
+
+    assert [("a", 30), ("b", 100)] == [(p.name, p.percentage_of_nodes_to_score) for p in found.profiles]
+    assert (2, 20) == (found.initial_backoff_seconds, found.max_backoff_seconds)
+    assert {"leaderElect": False} == found.leader_election
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("profile: []", 'strict decoding error: unknown field "profile"'),
+        ("profiles: [{plugin: {}}]", 'strict decoding error: unknown field "profiles[0].plugin"'),
+        ("parallelism: many", 'parallelism: must be an integer, not "many"'),
+        ("parallelism: true", "parallelism: must be an integer, not true"),
+        ("profiles: {}", "profiles: must be a list"),
+        ("parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+        ("percentageOfNodesToScore: 101", "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"),
+        ("podInitialBackoffSeconds: 0", "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"),
+        (
+            "podInitialBackoffSeconds: 60",
+            "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to PodInitialBackoffSeconds",
+        ),
+        ("profiles: [{schedulerName: a}, {}]", "profiles[1].schedulerName: Required value"),
+        (
+            "profiles: [{schedulerName: a}, {schedulerName: a}]",
+            'profiles[1].schedulerName: Duplicate value: "profiles[0].schedulerName"',
+        ),
+        ("extenders: [{urlPrefix: http://localhost}]", "extenders: Forbidden: this scheduler has no HTTP extenders"),
+        ("profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]", 'plugin "Nope" does not exist'),
+        (
+            "profiles: [{plugins: {filter: {enabled: [{}]}}}]",
+            "profiles[0].plugins.filter.enabled[0].name: Required value",
+        ),
+        (
+            "profiles: [{plugins: {score: {enabled: [{name: NodePorts}]}}}]",
+            'plugin "NodePorts" does not extend ScorePlugin plugin',
+        ),
+        ("profiles: [{plugins: {queueSort: {disabled: [{name: '*'}]}}}]", "only one queue sort plugin required"),
+        ("profiles: [{plugins: {bind: {disabled: [{name: '*'}]}}}]", "at least one bind plugin is needed"),
+        (
+            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: VolumeBinding, args: {bindTimeout: 1}}]}]",
+            'unknown field "profiles[0].pluginConfig[0].args.bindTimeout"',
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]",
+            'Unsupported value: "Best": supported values: "LeastAllocated", "MostAllocated"',
+        ),
+        ("parallelism: 0\npercentageOfNodesToScore: -1", "[parallelism: Invalid value: 0: should be"),
+    ],
+)
+def test_nonsense_is_refused_with_its_place(text: str, said: str) -> None:
+    """In kube-scheduler's words where it has some; several mistakes are told together."""
+    with pytest.raises(ConfigurationError) as refused:
+        configured(text)
+
+    assert said in str(refused.value)
+
+
+def test_a_file_of_another_kind_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="apiVersion and kind must be"):
+        parse(b"apiVersion: v1\nkind: ConfigMap\n", KNOWN)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="No such file"):
+        load(tmp_path / "nope.yaml")
+
+
+@pytest.mark.parametrize(
+    ("spelled", "said"),
+    [
+        ("no_colon", "write module:Class"),
+        ("no_such_module:Plugin", "No module named"),
+        ("controllers.scheduler.profile:Profile", "not a class derived from Plugin"),
+        ("controllers.scheduler.plugins.node_ports:NodePorts", "there is a plugin NodePorts already"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_told(spelled: str, said: str) -> None:
+    with pytest.raises(PluginNotLoaded, match=said):
+        known_plugins([spelled])
