@@ -29,18 +29,23 @@ from kubeloop.cel.syntax import (
     Struct,
 )
 from kubeloop.cel.types import (
+    AUTHORIZER,
     BOOL,
     BYTES,
     CIDR,
+    DECISION,
     DOUBLE,
     DURATION,
     DYN,
     ERROR,
+    GROUP_CHECK,
     INT,
     IP,
     NAMED_FORMAT,
     NULL,
+    PATH_CHECK,
     QUANTITY,
+    RESOURCE_CHECK,
     SEMVER,
     STRING,
     TIMESTAMP,
@@ -69,6 +74,10 @@ TYPE_NAMES = {
         )
     },
 }
+# Types that cel-go takes for objects, and of which it then finds no declaration.
+UNRESOLVED = frozenset(
+    (QUANTITY, URL, SEMVER, NAMED_FORMAT, AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
+)
 _LITERALS: tuple[tuple[type, Type], ...] = (
     (bool, BOOL),
     (UInt, UINT),
@@ -202,6 +211,8 @@ class Checker:
             return DYN
         if is_patch_struct(operand.name) and (found := patch_field(operand.name, node.name)) is not None:
             return found
+        if operand in UNRESOLVED:
+            return self.problem(node.position, f"unexpected failed resolution of '{operand.name}'")
         if operand not in (DYN, ERROR):
             self.problem(node.position, f"type '{operand.shown}' does not support field selection")
         return DYN

@@ -120,6 +120,19 @@ class Expressions:
             variables |= _AUTHORIZERS
         return cls(Environment(variables))
 
+    @classmethod
+    def of_types(cls, object_type: Type, params: Type | None) -> Expressions:
+        """Those of a policy whose types are checked. As upstream, of the authorizer nothing but itself is declared."""
+        variables = {
+            "object": object_type,
+            "oldObject": object_type,
+            "request": _REQUEST,
+            "namespaceObject": _NAMESPACE,
+        }
+        if params is not None:
+            variables["params"] = params
+        return cls(Environment({**variables, AUTHORIZER_NAME: AUTHORIZER}))
+
     def with_patches(self) -> Expressions:
         """Those of a mutation, which make patches."""
         return Expressions(self.environment.with_patches())

@@ -50,6 +50,8 @@ def test_types(source: str, type_: str) -> None:
             "1:1: expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)",
         ),
         ("l.all(1, true)", "1:7: argument must be a simple name"),
+        ("quantity('1').value", "1:14: unexpected failed resolution of 'kubernetes.Quantity'"),
+        ("ip('::1').value", "1:10: type 'net.IP' does not support field selection"),
         ("l.map(1, true)", "1:7: argument is not an identifier"),
         ("l.all(x, x, true)", "1:10: duplicate variable name: x"),
         ("has(i)", "1:5: invalid argument to has() macro"),
