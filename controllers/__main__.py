@@ -13,6 +13,7 @@ from pathlib import Path
 from controllers import catalog, node_ipam
 from controllers.catalog import Loop, Settings
 from controllers.certificates import flags as signing_flags
+from controllers.horizontal_pod_autoscaler import flags as autoscaling_flags
 from kubeloop.apimachinery.releases import DEFAULT
 from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         " there. Without this no such Secret is filled",
     )
     signing_flags.add_flags(parser)
+    autoscaling_flags.add_flags(parser)
     return parser
 
 
@@ -84,6 +86,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         cluster_cidr=arguments.cluster_cidr,
         service_account_key=arguments.service_account_private_key_file,
         signing=signing_flags.signing_of(arguments),
+        autoscaling=autoscaling_flags.settings_of(arguments),
     )
     if arguments.root_ca_file:
         settings = replace(settings, root_ca=Path(arguments.root_ca_file).read_text())

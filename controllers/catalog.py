@@ -51,6 +51,7 @@ class Settings:
     root_ca: str = root_ca_publisher.PLACEHOLDER
     default_storage_class: bool = False
     cluster_cidr: str = node_ipam.DEFAULT_CLUSTER_CIDR
+    autoscaling: horizontal_pod_autoscaler.Settings = horizontal_pod_autoscaler.USUAL
     service_account_key: Path | None = None
     signing: Signing = field(default_factory=Signing)
 
@@ -94,7 +95,12 @@ LOOPS: tuple[Loop, ...] = (
     Loop("endpoints-controller", "endpoint", endpoints.add_to),
     Loop("endpointslice-mirroring-controller", "endpointslicemirroring", endpointslice_mirroring.add_to),
     Loop("service-cidr-controller", "service-cidr-controller", service_cidrs.add_to),
-    Loop("horizontal-pod-autoscaler-controller", "horizontalpodautoscaler", horizontal_pod_autoscaler.add_to),
+    Loop(
+        "horizontal-pod-autoscaler-controller",
+        "horizontalpodautoscaler",
+        horizontal_pod_autoscaler.add_to,
+        ("autoscaling",),
+    ),
     Loop("node-ipam-controller", "nodeipam", node_ipam.add_to, ("cluster_cidr",)),
     Loop("node-lifecycle-controller", "nodelifecycle", node_lifecycle.add_to),
     Loop("taint-eviction-controller", "taint-eviction-controller", taint_eviction.add_to),

@@ -8,6 +8,8 @@ Said by annotations on the pod, which count for all of its containers, or with `
     kubeloop.io/ready-after: 10s       ready this long after its start, or `never`
     kubeloop.io/stop-after: 5s         how long it takes to stop when told to
 
+What a container uses of CPU and memory is said in the same way (usage.py).
+
 Without them, the command is guessed at (commands.py), readiness follows from the probes' delays, and an init container
 ends well after a while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from kubelet_sim import usage
 from kubelet_sim.behaviour import NEVER, Behaviour, BehaviourError, behaviour_of
 from kubelet_sim.state import ContainerSpec, PodSpec, Role
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, key_of, metadata, uid_of
@@ -37,6 +38,7 @@ def annotation_errors(pod: ReadOnlyObject) -> list[str]:
         for container in pod["spec"].get(field) or ():
             try:
                 behaviour_of(container, annotations_of(pod))
+                usage.check(container, annotations_of(pod))
             except BehaviourError as error:
                 errors[str(error)] = None
     return list(errors)

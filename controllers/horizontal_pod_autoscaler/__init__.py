@@ -14,7 +14,8 @@ Read `reconciler.py` first. Decisions are pure:
 from __future__ import annotations
 
 from controllers.horizontal_pod_autoscaler.metrics_api import MetricsApi
-from controllers.horizontal_pod_autoscaler.reconciler import SYNC_SECONDS, AutoscalerReconciler
+from controllers.horizontal_pod_autoscaler.model import USUAL, Settings
+from controllers.horizontal_pod_autoscaler.reconciler import AutoscalerReconciler
 from controllers.horizontal_pod_autoscaler.sources import Sources
 from controllers.horizontal_pod_autoscaler.target import Kinds, Scales
 from kubeloop.apimachinery.meta import key_of
@@ -23,20 +24,22 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
 
-__all__ = ["add_to"]
+__all__ = ["USUAL", "Settings", "add_to"]
 
 
-def add_to(manager: Manager) -> None:
+def add_to(manager: Manager, autoscaling: Settings = USUAL) -> None:
     """An autoscaler is looked at every 15 seconds and not sooner, whatever happens to it: changes settle first."""
     autoscalers, pods = manager.informer(HORIZONTAL_POD_AUTOSCALERS), manager.informer(PODS)
     kinds = Kinds(manager.api, manager.clock)
     scales, sources = Scales(manager.api, kinds), Sources(MetricsApi(manager.api, kinds))
     recorder = manager.event_recorder("horizontal-pod-autoscaler")
-    reconciler = AutoscalerReconciler(manager.api, manager.clock, autoscalers, pods, scales, sources, recorder)
-    controller = Controller("horizontalpodautoscaler", reconciler, workers=5)
+    reconciler = AutoscalerReconciler(
+        manager.api, manager.clock, autoscalers, pods, scales, sources, recorder, autoscaling
+    )
+    controller = Controller("horizontalpodautoscaler", reconciler, workers=autoscaling.workers)
     manager.add(controller)
 
     def on_change(delta: Delta) -> None:
-        controller.enqueue_after(key_of(delta.obj), SYNC_SECONDS)
+        controller.enqueue_after(key_of(delta.obj), autoscaling.sync_seconds)
 
     autoscalers.add_handler(on_change)

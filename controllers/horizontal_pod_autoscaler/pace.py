@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from controllers.horizontal_pod_autoscaler.model import (
-    DOWNSCALE_WINDOW_SECONDS,
-    AutoscalerSpec,
-    Behavior,
-    Rules,
-)
+from controllers.horizontal_pod_autoscaler.model import AutoscalerSpec, Behavior, Rules
 
 _UP_FACTOR, _UP_LEAST = 2, 4  # without a behavior: at most twice as many, or four
 
@@ -61,7 +56,7 @@ class Memory:
             kept = _since(self.removed, behavior.down.longest_period_seconds, now)
             self.removed = [*kept, Moment(before - after, now)]
 
-    def recommend(self, replicas: int, window_seconds: int, now: datetime) -> None:
+    def recommend(self, replicas: int, window_seconds: float, now: datetime) -> None:
         self.recommendations = [*_since(self.recommendations or (), window_seconds, now), Moment(replicas, now)]
 
 
@@ -83,7 +78,8 @@ class Paced(NamedTuple):
 def pace(spec: AutoscalerSpec, memory: Memory, current: int, desired: int, now: datetime) -> Paced:
     """How many replicas to have next. `desired` is noted in the memory, as it is."""
     if spec.behavior is None:
-        stable, why = _highest_recent(memory, desired, now), ("ScaleDownStabilized", _HIGHEST)
+        window = spec.downscale_window_seconds
+        stable, why = _highest_recent(memory, desired, window, now), ("ScaleDownStabilized", _HIGHEST)
         limited = _limited(spec, current, stable)
     else:
         stable, why = _stabilized(spec.behavior, memory, current, desired, now)
@@ -92,9 +88,9 @@ def pace(spec: AutoscalerSpec, memory: Memory, current: int, desired: int, now: 
     return Paced(limited.replicas, able, (limited.reason, limited.message), limited.replicas != stable)
 
 
-def _highest_recent(memory: Memory, desired: int, now: datetime) -> int:
-    recent = [one.replicas for one in _since(memory.recommendations or (), DOWNSCALE_WINDOW_SECONDS, now, edge=True)]
-    memory.recommend(desired, DOWNSCALE_WINDOW_SECONDS, now)
+def _highest_recent(memory: Memory, desired: int, window_seconds: float, now: datetime) -> int:
+    recent = [one.replicas for one in _since(memory.recommendations or (), window_seconds, now, edge=True)]
+    memory.recommend(desired, window_seconds, now)
     return max([desired, *recent])
 
 
@@ -154,7 +150,7 @@ def _limit(rules: Rules, memory: Memory, current: int, direction: int, now: date
     return (nearest if rules.select == "Min" else farthest)(limits)
 
 
-def _since(moments: Iterable[Moment], seconds: int, now: datetime, edge: bool = False) -> list[Moment]:
+def _since(moments: Iterable[Moment], seconds: float, now: datetime, edge: bool = False) -> list[Moment]:
     """Those of the last so many seconds; `edge`: those of just then too."""
     start = now - timedelta(seconds=seconds)
     return [one for one in moments if one.at > start or (edge and one.at == start)]

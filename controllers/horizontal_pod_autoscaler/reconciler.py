@@ -1,7 +1,7 @@
 """One look at an autoscaler: read the scale of its target and its metrics, decide, write the scale, write the status.
 
-Each is looked at every 15 seconds, failed or not: load changes without telling anybody. What fails is said in the
-status and in events. pkg/controller/podautoscaler/horizontal.go, v1.36.
+Each is looked at every 15 seconds (or as the flags say), failed or not: load changes without telling anybody. What
+fails is said in the status and in events. pkg/controller/podautoscaler/horizontal.go, v1.36.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import structlog
 
 from controllers.horizontal_pod_autoscaler import plan
 from controllers.horizontal_pod_autoscaler.answers import in_words
-from controllers.horizontal_pod_autoscaler.model import AutoscalerSpec
+from controllers.horizontal_pod_autoscaler.model import USUAL, AutoscalerSpec, Settings
 from controllers.horizontal_pod_autoscaler.pace import Memory
 from controllers.horizontal_pod_autoscaler.plan import ABLE, ACTIVE, Decision, Said, Summary, Unmeasured
 from controllers.horizontal_pod_autoscaler.replicas import Situation
@@ -38,8 +38,6 @@ from kubeloop.runtime.result import DONE, RequeueAfter, Result
 from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
-
-SYNC_SECONDS = 15.0
 
 
 @dataclass(slots=True)
@@ -74,7 +72,9 @@ class AutoscalerReconciler:
         scales: Scales,
         sources: Sources,
         recorder: EventRecorder,
+        settings: Settings = USUAL,
     ) -> None:
+        self._settings = settings
         self._clock, self._autoscalers, self._pods = clock, autoscalers, pods
         self._scales, self._sources, self._recorder = scales, sources, recorder
         self._own_writes = OwnWrites()
@@ -91,7 +91,7 @@ class AutoscalerReconciler:
             await self._look_at(self._own_writes.latest(cached))
         except ApiError as error:
             log.warning("autoscaler not served", autoscaler=str(key), error=error.message)
-        return RequeueAfter(SYNC_SECONDS)
+        return RequeueAfter(self._settings.sync_seconds)
 
     def _forget(self, key: ObjectKey) -> None:
         self._memories.pop(key, None)
@@ -116,7 +116,7 @@ class AutoscalerReconciler:
 
     async def _begin(self, autoscaler: Object) -> _Look | None:
         """None, and a status that says why, where there is nothing to scale."""
-        spec, now = AutoscalerSpec.of(autoscaler), self._clock.now()
+        spec, now = AutoscalerSpec.of(autoscaler, self._settings), self._clock.now()
         try:
             resource, scale = await self._scales.find(spec.key.namespace, spec.target)
         except NoTarget as error:
@@ -174,7 +174,7 @@ class AutoscalerReconciler:
         namespace, status = look.spec.key.namespace, look.scale.get("status") or {}
         pods = self._pods.list(namespace, selector)
         present = status.get("replicas") or 0
-        situation = Situation(pods, look.current, present, look.spec.tolerances, look.now)
+        situation = Situation(pods, look.current, present, look.spec.tolerances, look.now, self._settings)
         scene = Scene(namespace, selector, situation)
         results = [await self._sources.measure(metric, scene) for metric in look.spec.metrics]
         for one in results:

@@ -8,21 +8,18 @@ pkg/controller/podautoscaler/replica_calculator.go, v1.36.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from controllers.horizontal_pod_autoscaler.model import Tolerances
+from controllers.horizontal_pod_autoscaler.model import USUAL, Settings, Tolerances
 from controllers.pods import is_ready, phase_of, ready_condition
 from kubeloop.apimachinery.meta import ReadOnlyObject, is_being_deleted, name_of
 from kubeloop.apimachinery.times import parse_time, seconds_since
 
-# kube-controller-manager's --horizontal-pod-autoscaler-cpu-initialization-period and -initial-readiness-delay.
-CPU_INITIALIZATION_SECONDS = 300
-INITIAL_READINESS_SECONDS = 30
-
 _MOST = 2**31 - 1
+_NO_PODS = "no pods returned by selector while calculating replica count"
 
 
 class NoProposal(Exception):
@@ -66,6 +63,7 @@ class Situation:
     present: int
     tolerances: Tolerances
     now: datetime
+    settings: Settings = USUAL
 
 
 def by_utilization(
@@ -102,7 +100,8 @@ def by_value(situation: Situation, usage: int, target: int) -> Proposal:
         return Proposal(_bounded(ratio), usage)
     if situation.tolerances.cover(ratio):
         return Proposal(situation.wanted, usage)
-    _check_any(situation.pods)
+    if not situation.pods:
+        raise NoProposal(f"unable to calculate ready pods: {_NO_PODS}")
     ready = sum(phase_of(pod) == "Running" and is_ready(pod) for pod in situation.pods)
     return Proposal(_bounded(ratio * ready), usage)
 
@@ -114,9 +113,9 @@ def by_share(situation: Situation, usage: int, target: int) -> Proposal:
     return Proposal(present if is_fine else _bounded(usage / target), math.ceil(usage / max(present, 1)))
 
 
-def group(pods: Iterable[ReadOnlyObject], samples: Samples, resource: str, now: datetime) -> Groups:
+def group(situation: Situation, samples: Samples, resource: str) -> Groups:
     groups = Groups()
-    for pod in pods:
+    for pod in situation.pods:
         name = name_of(pod)
         if is_being_deleted(pod) or phase_of(pod) == "Failed":
             groups.ignored.add(name)
@@ -124,29 +123,32 @@ def group(pods: Iterable[ReadOnlyObject], samples: Samples, resource: str, now: 
             groups.unready.add(name)
         elif name not in samples:
             groups.missing.add(name)
-        elif resource == "cpu" and _is_starting(pod, samples[name], now):
+        elif resource == "cpu" and _is_starting(pod, samples[name], situation):
             groups.unready.add(name)
         else:
             groups.ready += 1
     return groups
 
 
-def _is_starting(pod: ReadOnlyObject, sample: Sample, now: datetime) -> bool:
+def _is_starting(pod: ReadOnlyObject, sample: Sample, situation: Situation) -> bool:
     """Whether its CPU usage says more about its start than about its load."""
+    settings = situation.settings
     condition, started = ready_condition(pod), (pod.get("status") or {}).get("startTime")
     if condition is None or not started:
         return True
     is_unready = condition.get("status") == "False"
     since = condition.get("lastTransitionTime")
-    if seconds_since(started, now) < CPU_INITIALIZATION_SECONDS:
+    if seconds_since(started, situation.now) < settings.cpu_initialization_seconds:
         is_sample_older = since is not None and seconds_since(since, sample.taken_at) < sample.window_seconds
         return is_unready or is_sample_older
-    return is_unready and (since is None or seconds_since(started, parse_time(since)) < INITIAL_READINESS_SECONDS)
+    if since is None:
+        return is_unready
+    return is_unready and seconds_since(started, parse_time(since)) < settings.initial_readiness_seconds
 
 
 def _grouped(situation: Situation, samples: Samples, resource: str) -> tuple[Groups, Values]:
     _check_any(situation.pods)
-    groups = group(situation.pods, samples, resource, situation.now)
+    groups = group(situation, samples, resource)
     left_out = groups.ignored | groups.unready
     values = {pod: sample.value for pod, sample in samples.items() if pod not in left_out}
     if not values:
@@ -192,7 +194,7 @@ def _average(used: Values) -> int:
 
 def _check_any(pods: Sequence[ReadOnlyObject]) -> None:
     if not pods:
-        raise NoProposal("no pods returned by selector while calculating replica count")
+        raise NoProposal(_NO_PODS)
 
 
 def _bounded(replicas: float) -> int:

@@ -60,6 +60,17 @@ def up(
             help="give claims without a class simulated volumes",
         ),
     ] = False,
+    controllers_arg: Annotated[
+        list[str] | None,
+        typer.Option(envvar="KUBELOOP_CONTROLLERS_ARG", help="--flag=value for the control loops; repeat"),
+    ] = None,
+    metrics_server: Annotated[
+        bool,
+        typer.Option("--metrics-server", envvar="KUBELOOP_METRICS_SERVER", help="what kubectl top and autoscalers ask"),
+    ] = False,
+    metric_resolution: Annotated[
+        str, typer.Option(envvar="KUBELOOP_METRIC_RESOLUTION", help="how often it looks at usage")
+    ] = "15s",
     kubernetes_version: Annotated[
         str, typer.Option(envvar="KUBELOOP_KUBERNETES_VERSION", help=f"whose kinds and fields: {', '.join(RELEASES)}")
     ] = DEFAULT,
@@ -84,6 +95,9 @@ def up(
         kubernetes_version,
         default_storage_class,
         node_ephemeral_storage,
+        tuple(controllers_arg or ()),
+        metrics_server,
+        metric_resolution,
     )
     start = up_detached if detach else run_up
     asyncio.run(start(options, Display()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.apimachinery import quantity
+from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 from kubeloop.apimachinery.releases import DEFAULT, release
 
 DEFAULT_DATA_DIR = Path(".kubeloop")
@@ -34,6 +35,9 @@ class UpOptions:
     kubernetes_version: str = DEFAULT
     default_storage_class: bool = False  # claims without a class get simulated volumes
     node_ephemeral_storage: str = "100Gi"
+    controllers_args: tuple[str, ...] = ()
+    metrics_server: bool = False  # serves simulated usage as metrics.k8s.io
+    metric_resolution: str = "15s"  # how often usage is looked at
 
     @property
     def server(self) -> str:
@@ -62,10 +66,18 @@ class UpOptions:
         _check_amount("--node-cpu", self.node_cpu, "4 or 500m")
         _check_amount("--node-memory", self.node_memory, "8Gi or 512Mi")
         _check_amount("--node-ephemeral-storage", self.node_ephemeral_storage, "100Gi or 0", may_be_zero=True)
-        for flag, arguments in (("--apiserver-arg", self.apiserver_args), ("--scheduler-arg", self.scheduler_args)):
+        for flag, arguments in (
+            ("--apiserver-arg", self.apiserver_args),
+            ("--scheduler-arg", self.scheduler_args),
+            ("--controllers-arg", self.controllers_args),
+        ):
             for argument in arguments:
                 if not argument.startswith("-"):
                     raise UsageError(f"{flag}={argument}: write {flag}=--flag=value")
+        if why := duration_error(self.metric_resolution):
+            raise UsageError(f"--metric-resolution={self.metric_resolution}: {why}")
+        if duration_seconds(self.metric_resolution) <= 0:
+            raise UsageError(f"--metric-resolution={self.metric_resolution}: must be greater than 0")
 
     def as_flags(self) -> list[str]:
         """The command line that says the same; `detach` is left out, as it is not the stack's."""
@@ -83,6 +95,9 @@ class UpOptions:
             f"--kubernetes-version={self.kubernetes_version}",
             *(["--secure"] if self.secure else []),
             *(["--default-storage-class"] if self.default_storage_class else []),
+            *(f"--controllers-arg={argument}" for argument in self.controllers_args),
+            *(["--metrics-server"] if self.metrics_server else []),
+            f"--metric-resolution={self.metric_resolution}",
         ]
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.conditions import conditions_of, is_true
-from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import ReadOnlyObject
-from kubeloop.apimachinery.resource import NODES
+from kubeloop.apimachinery.resource import API_SERVICES, NODES
 from kubeloop.cli.supervisor import StartFailed
 from kubeloop.client.api import Api
 
 # How long the stack may take to become ready, before anybody would rather read its logs.
 READY_SECONDS = 60.0
 POLL_SECONDS = 0.05
+
+METRICS_API = "v1beta1.metrics.k8s.io"
 
 # A node carries this taint from its creation until the node loop has seen it Ready.
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -46,6 +48,21 @@ async def wait_for_nodes(api: Api, wanted: int, report: Callable[[str], None], c
             if clock.monotonic() > deadline:
                 raise StartFailed(f"only {ready} of {wanted} nodes became ready; see kubelet-sim.log, controllers.log")
             await clock.sleep(POLL_SECONDS)
+
+
+async def wait_for_metrics(api: Api, clock: Clock) -> None:
+    """Until the metrics server is asked on behalf of clients."""
+    deadline = clock.monotonic() + READY_SECONDS
+    while True:
+        try:
+            found = await api.get(API_SERVICES, METRICS_API)
+            if is_true(conditions_of(found), "Available"):
+                return
+        except NotFound:
+            pass  # not registered yet
+        if clock.monotonic() > deadline:
+            raise StartFailed("the metrics server did not become available; see metrics-server.log")
+        await clock.sleep(POLL_SECONDS)
 
 
 def takes_pods(node: ReadOnlyObject) -> bool:

@@ -19,7 +19,7 @@ from kubeloop.cli.options import UpOptions
 from kubeloop.private_files import write_private
 
 if TYPE_CHECKING:
-    from kubeloop.cli.certificates import Authority
+    from kubeloop.cli.certificates import Authority, Issued
 
 ADMIN = "kubernetes-admin"
 MASTERS = "system:masters"
@@ -36,13 +36,15 @@ HOSTS = (
     "10.96.0.1",
 )
 
-CONTROLLERS, SCHEDULER, NODES = "kube-controller-manager", "kube-scheduler", "kubelet-sim"
+CONTROLLERS, SCHEDULER, NODES, METRICS = "kube-controller-manager", "kube-scheduler", "kubelet-sim", "metrics-server"
+METRICS_HOST = "metrics-server.kube-system.svc"
 # Process -> the user it is, and its groups. The scheduler does with what RBAC gives to its user; the loops would be one
 # user each in a real cluster, and the nodes one each, with an authorizer of their own.
 USERS: Mapping[str, tuple[str, str]] = {
     CONTROLLERS: ("system:kube-controller-manager", MASTERS),
     SCHEDULER: ("system:kube-scheduler", ""),
     NODES: ("system:kubelet-sim", MASTERS),
+    METRICS: ("system:metrics-server", MASTERS),
 }
 
 
@@ -68,8 +70,20 @@ class Secured:
             f"--tls-private-key-file={self.folder / 'apiserver.key'}",
             f"--client-ca-file={self.ca_file}",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
+            f"--proxy-client-cert-file={self.folder / 'front-proxy-client.crt'}",
+            f"--proxy-client-key-file={self.folder / 'front-proxy-client.key'}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
+        ]
+
+    @property
+    def metrics_flags(self) -> list[str]:
+        """The metrics server serves TLS, and nobody but the API server."""
+        return [
+            f"--tls-cert-file={self.folder / 'metrics-server.crt'}",
+            f"--tls-private-key-file={self.folder / 'metrics-server.key'}",
+            f"--ca-file={self.ca_file}",
+            f"--requestheader-client-ca-file={self.folder / 'front-proxy' / 'ca.crt'}",
         ]
 
     def kubeconfig(self, component: str) -> Path:
@@ -83,7 +97,9 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     folder = options.data_dir / "pki"
     folder.mkdir(mode=0o700, exist_ok=True)
     authority = Authority.kept_in(folder, now)
-    _write_server_certificate(folder, authority)
+    _write(folder, "apiserver", authority.for_server("kube-apiserver", HOSTS))
+    _write(folder, "metrics-server", authority.for_server(METRICS, [METRICS_HOST]))
+    _write(folder, "front-proxy-client", _front_proxy(folder, now).for_client("front-proxy-client", []))
     admin = authority.for_client(ADMIN, [MASTERS])
     login = Login(options.server, ca=authority.certificate, certificate=admin.certificate, key=admin.key)
     secured = Secured(folder, login)
@@ -92,10 +108,18 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     return secured
 
 
-def _write_server_certificate(folder: Path, authority: Authority) -> None:
-    issued = authority.for_server("kube-apiserver", HOSTS)
-    write_private(folder / "apiserver.key", issued.key)
-    (folder / "apiserver.crt").write_text(issued.certificate)
+def _front_proxy(folder: Path, now: datetime) -> Authority:
+    """The authority of one certificate: what aggregated API servers know the API server by. It lets nobody else in."""
+    from kubeloop.cli.certificates import Authority
+
+    own = folder / "front-proxy"
+    own.mkdir(mode=0o700, exist_ok=True)
+    return Authority.kept_in(own, now)
+
+
+def _write(folder: Path, name: str, issued: Issued) -> None:
+    write_private(folder / f"{name}.key", issued.key)
+    (folder / f"{name}.crt").write_text(issued.certificate)
 
 
 def _write_tokens(secured: Secured) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.cli.options import UpOptions
-from kubeloop.cli.secure import CONTROLLERS, NODES, SCHEDULER, Secured
+from kubeloop.cli.secure import CONTROLLERS, METRICS, NODES, SCHEDULER, Secured
 from kubeloop.private_files import write_private
 from kubeloop.tokens import key_file
 
@@ -42,13 +42,14 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         return (f"--master={options.server}", f"--token-file={token_file}")
 
     alone = "--leader-elect=false"
-    controllers = (python, "-m", "controllers", *client(CONTROLLERS), alone, _version_flag(options))
+    common = (alone, _version_flag(options), *options.controllers_args)
+    controllers = (python, "-m", "controllers", *client(CONTROLLERS), *common)
     others = [
         *_authority_flags(options, secured),
         *_token_flags(options),
         *(["--default-storage-class"] if options.default_storage_class else []),
     ]
-    return (
+    listed = (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
@@ -58,6 +59,11 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         ),
         Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )
+    if not options.metrics_server:
+        return listed
+    metrics = (f"--metric-resolution={options.metric_resolution}", *(secured.metrics_flags if secured else ()))
+    command = (python, "-m", "kubelet_sim.metrics", *client(METRICS), *metrics)
+    return (*listed, Service("metrics-server", command))
 
 
 def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:

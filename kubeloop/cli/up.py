@@ -12,7 +12,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
 from kubeloop.cli.kubeconfig_file import Login, write_context
 from kubeloop.cli.options import UpOptions, UsageError
-from kubeloop.cli.readiness import wait_for_nodes, wait_for_server
+from kubeloop.cli.readiness import wait_for_metrics, wait_for_nodes, wait_for_server
 from kubeloop.cli.secure import secure
 from kubeloop.cli.services import secures, services, write_component_token
 from kubeloop.cli.state import StackState, only_supervisor, own_state
@@ -68,6 +68,8 @@ async def _become_ready(
         display.step(f"the API server is ready on {options.server}")
         await write_context(options.kubeconfig_path, login, clock)
         await wait_for_nodes(api, options.nodes, display.step, clock)
+        if options.metrics_server:
+            await wait_for_metrics(api, clock)
     supervisor.ready()
     display.ready(options, state)
 

@@ -15,6 +15,7 @@ import apiserver.flags
 import controllers.__main__
 import controllers.scheduler.__main__
 import kubelet_sim.__main__
+import kubelet_sim.metrics.__main__
 from kubeloop.cli.main import app
 from tests.architecture.source import ROOT
 
@@ -24,6 +25,7 @@ PARSERS = {
     "controllers": controllers.__main__._parser(),
     "controllers.scheduler": controllers.scheduler.__main__._parser(),
     "kubelet_sim": kubelet_sim.__main__._parser(),
+    "kubelet_sim.metrics": kubelet_sim.metrics.__main__._parser(),
 }
 
 

@@ -70,6 +70,9 @@ def test_flags_say_all_that_the_options_say() -> None:
         "default_storage_class": True,
         "kubernetes_version": "1.33",
         "node_ephemeral_storage": "0",
+        "controllers_args": ("--v=4",),
+        "metrics_server": True,
+        "metric_resolution": "1s",
     }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
@@ -86,4 +89,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--apiserver-arg=--c",
         "--kubernetes-version=1.33",
         "--default-storage-class",
+        "--controllers-arg=--v=4",
+        "--metrics-server",
+        "--metric-resolution=1s",
     ] == options.as_flags()

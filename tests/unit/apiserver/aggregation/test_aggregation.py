@@ -11,12 +11,11 @@ import pytest
 
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.errors import ApiError
-from kubeloop.apimachinery.resource import ENDPOINT_SLICES, SERVICES, Resource
+from kubeloop.apimachinery.resource import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, SERVICES
 from kubeloop.client.transport import Request
 from kubeloop.testing.cluster import Cluster, run_cluster
 from tests.testkit.extension import DISCOVERED, GROUP, VERSION, Extension, a_service, an_api_service
 
-API_SERVICES = Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False)
 NAME = f"{VERSION}.{GROUP}"
 PATH = f"/apis/{GROUP}/{VERSION}"
 FRUITS = f"{PATH}/namespaces/default/fruits"
@@ -349,9 +348,6 @@ def test_custom_resources_get_apiservices_of_their_own() -> None:
             ],
         },
     }
-    definitions = Resource(
-        "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
-    )
 
     async def check(cluster: Cluster, extension: Extension) -> None:
         async def names() -> set[str]:
@@ -361,13 +357,13 @@ def test_custom_resources_get_apiservices_of_their_own() -> None:
         async def are(wanted: set[str]) -> bool:
             return await names() == wanted
 
-        await cluster.create(definition, definitions)
+        await cluster.create(definition, CUSTOM_RESOURCE_DEFINITIONS)
         await cluster.eventually(lambda: are({"v1.nut.example.com", "v2.nut.example.com"}))
         spec = (await cluster.api.get(API_SERVICES, "v1.nut.example.com"))["spec"]
         assert (spec["groupPriorityMinimum"], spec["versionPriority"]) == (1000, 100)
         await cluster.api.delete(API_SERVICES, "v1.nut.example.com")
         await cluster.eventually(lambda: are({"v1.nut.example.com", "v2.nut.example.com"}))
-        await cluster.api.delete(definitions, "nuts.nut.example.com")
+        await cluster.api.delete(CUSTOM_RESOURCE_DEFINITIONS, "nuts.nut.example.com")
         await cluster.eventually(lambda: are(set()))
 
     played(check)

@@ -111,7 +111,7 @@ def test_pods_that_start_hold_back_scaling_up() -> None:
 )
 def test_which_pods_count(pod: Object, resource: str, expected: str) -> None:
     """CPU says nothing in the first minutes of a pod that is not ready, or was not for the whole of the window."""
-    groups = group([pod], samples(a=1), resource, NOW)
+    groups = group(a_situation(pod), samples(a=1), resource)
 
     found = {"ready": groups.ready, "unready": groups.unready, "missing": groups.missing, "ignored": groups.ignored}
     assert [expected] == [name for name, members in found.items() if members]
@@ -125,7 +125,7 @@ def test_an_old_pod_that_is_not_ready(readied_after: int, expected: int) -> None
         {"type": "Ready", "status": "False", "lastTransitionTime": seconds_ago(3600 - readied_after)}
     ]
 
-    assert expected == group([pod], samples(a=1), "cpu", NOW).ready
+    assert expected == group(a_situation(pod), samples(a=1), "cpu").ready
 
 
 def test_averages_need_no_requests() -> None:

@@ -1,0 +1,148 @@
+"""What a simulated container uses of CPU and memory at a moment. Pure: the same annotations and clock, the same usage.
+
+Said by annotations on the pod, which count for each of its containers, or with `.NAME` appended for one of them:
+
+    kubeloop.io/cpu-usage: 250m                    this much all the time
+    kubeloop.io/memory-usage: 50%                  so much of the container's request
+    kubeloop.io/cpu-usage: 100m@0s,800m@2m         as it goes on: from 100m at its start to 800m after two minutes, in a
+                                                   straight line, and 800m from then on
+    kubeloop.io/cpu-usage: 100m@1m,800m@1m,0@5m    two amounts at one time are a jump
+
+and by annotations on the workload (Deployment, StatefulSet, ReplicaSet, …), for work that its ready pods share:
+
+    kubeloop.io/cpu-load: "2"                      so the more pods, the less each has to do
+    kubeloop.io/memory-load: 1Gi@0s,4Gi@10m        time counts from the workload's creation
+
+A container's share of a load comes on top of its own usage. Without annotations a container uses a tenth of the CPU it
+requests and half of the memory; nobody uses more than his limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from kubelet_sim.behaviour import PREFIX, BehaviourError
+from kubeloop.apimachinery.quantity import QuantityError, parse
+from kubeloop.runtime.flags import duration
+
+Json = Mapping[str, Any]
+
+RESOURCES = ("cpu", "memory")
+_DEFAULT_SHARES = {"cpu": 0.1, "memory": 0.5}
+_DEFAULT_AMOUNTS = {"cpu": 0.001, "memory": 16.0 * 2**20}  # where nothing is requested
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    seconds: float
+    amount: float  # cores or bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Amounts over time, in order; straight lines between the points, level before the first and after the last."""
+
+    points: Sequence[Point]
+
+    def average(self, start: float, end: float) -> float:
+        """Over the seconds from `start` to `end`, or at that moment where they are the same."""
+        if start >= end:
+            return self._at(end)
+        marks = [start, *(point.seconds for point in self.points if start < point.seconds < end), end]
+        area = sum((self._after(a) + self._at(b)) / 2 * (b - a) for a, b in pairwise(marks) if b > a)
+        return area / (end - start)
+
+    def _at(self, seconds: float) -> float:
+        """Before a jump at that very time."""
+        return self._line(seconds, [point for point in self.points if point.seconds < seconds])
+
+    def _after(self, seconds: float) -> float:
+        """After it."""
+        return self._line(seconds, [point for point in self.points if point.seconds <= seconds])
+
+    def _line(self, seconds: float, passed: Sequence[Point]) -> float:
+        ahead = self.points[len(passed) :]
+        if not passed or not ahead:
+            return (passed[-1] if passed else ahead[0]).amount
+        before, after = passed[-1], ahead[0]
+        share = (seconds - before.seconds) / (after.seconds - before.seconds)
+        return before.amount + share * (after.amount - before.amount)
+
+
+def own_usage(container: Json, annotations: Mapping[str, str], resource: str) -> Curve:
+    """What a container uses without its share of a load; seconds count from its start. Raises BehaviourError."""
+    word = f"{resource}-usage"
+    said = annotations.get(f"{PREFIX}{word}.{container['name']}", annotations.get(f"{PREFIX}{word}", ""))
+    request = _asked(container, "requests", resource)
+    if said:
+        return _curve(word, said, request)
+    amount = _DEFAULT_AMOUNTS[resource] if request is None else request * _DEFAULT_SHARES[resource]
+    return Curve((Point(0, amount),))
+
+
+def load(annotations: Mapping[str, str], resource: str) -> Curve | None:
+    """What the ready pods of a workload have to share; seconds count from its creation. Raises BehaviourError."""
+    word = f"{resource}-load"
+    said = annotations.get(f"{PREFIX}{word}", "")
+    return _curve(word, said, None) if said else None
+
+
+def limited(container: Json, resource: str, amount: float) -> float:
+    """No more than the container's limit."""
+    limit = _asked(container, "limits", resource)
+    return amount if limit is None else min(amount, limit)
+
+
+def check(container: Json, annotations: Mapping[str, str]) -> None:
+    """Raises BehaviourError where the annotations on its pod cannot be understood."""
+    for resource in RESOURCES:
+        own_usage(container, annotations, resource)
+
+
+def _asked(container: Json, what: str, resource: str) -> float | None:
+    quantity = ((container.get("resources") or {}).get(what) or {}).get(resource)
+    return None if quantity is None else parse(str(quantity)).approximate()
+
+
+def _curve(word: str, text: str, request: float | None) -> Curve:
+    points: list[Point] = []
+    for part in text.split(","):
+        amount, at, time = part.strip().partition("@")
+        if bool(at) != ("@" in text) or (not at and len(text.split(",")) > 1):
+            raise _error(word, f"{part.strip()!r} has no time: write a curve as 100m@0s,800m@2m")
+        point = Point(_seconds(word, time) if at else 0.0, _amount(word, amount, request))
+        if points and point.seconds < points[-1].seconds:
+            raise _error(word, f"{part.strip()!r} comes after {points[-1].seconds:g}s: write a curve in order of time")
+        points.append(point)
+    return Curve(tuple(points))
+
+
+def _seconds(word: str, text: str) -> float:
+    try:
+        return duration(text)
+    except argparse.ArgumentTypeError as error:
+        raise _error(word, str(error)) from error
+
+
+def _amount(word: str, text: str, request: float | None) -> float:
+    """A quantity, or a percentage of the request."""
+    try:
+        amount = parse(text.removesuffix("%")).approximate()
+    except QuantityError as error:
+        example = "write a quantity such as 250m or 64Mi, or 50% of the request"
+        raise _error(word, f"{text!r} is no amount: {example}") from error
+    if amount < 0:
+        raise _error(word, f"{text!r} is less than nothing")
+    if not text.endswith("%"):
+        return amount
+    if request is None:
+        raise _error(word, f"{text!r} of what? The container requests none")
+    return request * amount / 100
+
+
+def _error(word: str, why: str) -> BehaviourError:
+    return BehaviourError(f"annotation {PREFIX}{word}: {why}")
