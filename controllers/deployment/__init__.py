@@ -9,6 +9,7 @@ Read `plan.py` first: it is the whole decision. `reconciler.py` carries it out.
     scaling    a changed replica count in the middle of a rollout: shared out by size
     progress   the Progressing condition: paused, complete, on its way, overdue
     status     counters and conditions
+    rollback   back to an earlier revision, where an annotation of old asks for it
     cleanup    old ReplicaSets beyond revisionHistoryLimit
 """
 

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import structlog
 
 from controllers import children
-from controllers.deployment import progress
+from controllers.deployment import progress, rollback
 from controllers.deployment.model import Rollout, Scale, SetState, copy_with
 from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
+from controllers.deployment.rollback import Rollback
 from controllers.deployment.status import differs
 from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery import selectors
@@ -80,6 +81,9 @@ class DeploymentReconciler:
         rollout = Rollout.of(deployment)
         pods_by_set = {replica_set.uid: children.owned_by(self._pods, replica_set.uid) for replica_set in sets}
         decided = plan(rollout, sets, pods_by_set, self._clock.now())
+        rolled_back = rollback.plan(rollout, sets) if decided.create is None else None
+        if rolled_back is not None:
+            return await self._roll_back(rolled_back)
         await self._carry_out(rollout, decided)
         return await self._tell(rollout, decided)
 
@@ -106,6 +110,13 @@ class DeploymentReconciler:
         if (stored.get("observedGeneration") or 0) < generation_of(deployment):
             status = {**stored, "observedGeneration": generation_of(deployment)}
             await self._write_status({**deployment, "status": status})
+        return DONE
+
+    async def _roll_back(self, rolled_back: Rollback) -> Result:
+        """The change itself wakes this loop again, which then rolls it out."""
+        changed = rolled_back.deployment
+        self._own_writes.wrote(changed, await self._api.update(DEPLOYMENTS, changed))
+        await self._recorder.event(changed, rolled_back.event_type, rolled_back.reason, rolled_back.message)
         return DONE
 
     async def _claim(self, deployment: Object) -> list[SetState]:

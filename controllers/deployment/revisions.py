@@ -26,7 +26,8 @@ DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 HASH_LABEL = "pod-template-hash"
 
-_NOT_COPIED = frozenset(
+# A Deployment's annotations that its ReplicaSets do not get.
+NOT_COPIED = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
         "deprecated.deployment.rollback.to",
@@ -52,7 +53,7 @@ def split(rollout: Rollout, sets: Sequence[SetState]) -> tuple[SetState | None, 
 
 def is_same_template(one: ReadOnlyObject, other: ReadOnlyObject) -> bool:
     """Whether two pod templates mean the same, whatever their pod-template-hash."""
-    return _is_same(_without_hash(one), _without_hash(other), "")
+    return _is_same(without_hash(one), without_hash(other), "")
 
 
 def revision_of(replica_set: SetState) -> int | None:
@@ -117,7 +118,7 @@ def replicas_annotations(rollout: Rollout) -> dict[str, str]:
 
 def _annotations(rollout: Rollout, present: Mapping[str, str], revision: int) -> dict[str, str]:
     """The Deployment's own annotations over the present ones, and the revision raised (never lowered)."""
-    copied = {k: v for k, v in annotations_of(rollout.obj).items() if k not in _NOT_COPIED}
+    copied = {k: v for k, v in annotations_of(rollout.obj).items() if k not in NOT_COPIED}
     before = present.get(REVISION, "")
     if before and not before.removeprefix("-").isdigit():
         return dict(present)
@@ -143,7 +144,8 @@ def _labelled(template: Mapping[str, Any], template_hash: str) -> dict[str, Any]
     return {**template, "metadata": {**described, "labels": labels}}
 
 
-def _without_hash(template: ReadOnlyObject) -> ReadOnlyObject:
+def without_hash(template: ReadOnlyObject) -> Object:
+    """A ReplicaSet's template as its Deployment has it."""
     described = template.get("metadata") or {}
     labels = {k: v for k, v in (described.get("labels") or {}).items() if k != HASH_LABEL}
     return {**template, "metadata": {**described, "labels": labels}}

@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from controllers import deployment, replicaset
+from controllers.deployment import rollback
 from controllers.deployment.revisions import set_name
 from kubeloop.apimachinery.hashing import pod_template_hash
 from kubeloop.apimachinery.meta import Object, name_of
@@ -21,6 +24,7 @@ LOOPS = {
     "nodes": a_loop(nodes.add_to),
 }
 REVISION = "deployment.kubernetes.io/revision"
+CAUSE = "kubernetes.io/change-cause"
 
 
 def is_rolled_out(found: Object) -> bool:
@@ -232,6 +236,48 @@ def test_recreate_never_runs_both_templates() -> None:
         return {len(images(pods.values())) async for pods in history(cluster, before, with_terminating=True)}
 
     assert {0, 1} == run_cluster(check, processes=LOOPS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "image", "reason", "message"),
+    [
+        ("1", "web:1", "DeploymentRollback", 'Rolled back deployment "web" to revision 1'),
+        ("0", "web:2", "DeploymentRollback", 'Rolled back deployment "web" to revision 2'),
+        (
+            "3",
+            "web:3",
+            "DeploymentRollbackTemplateUnchanged",
+            'The rollback revision contains the same template as current deployment "web"',
+        ),
+        ("9", "web:3", "DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to."),
+        ("x", "web:3", None, None),
+    ],
+    ids=["first", "last but one", "the same", "unknown", "nonsense"],
+)
+def test_an_annotation_of_old_asks_for_an_earlier_revision(
+    asked: str, image: str, reason: str | None, message: str | None
+) -> None:
+    """Its template and its change-cause come back; the request goes, whether it could be met or not."""
+
+    async def check(cluster: Cluster) -> tuple[str, str, bool, list[tuple[str, str]]]:
+        web = await cluster.create(a_deployment("web").image("web:1").annotations({CAUSE: "1"}))
+        for version in "23":
+            await rolled_out(cluster, web)
+            containers = [{"name": "web", "image": f"web:{version}"}]
+            changed = {"spec": {"template": {"spec": {"containers": containers}}}}
+            await cluster.patch(web, {"metadata": {"annotations": {CAUSE: version}}, **changed})
+        await rolled_out(cluster, web)
+        await cluster.patch(web, {"metadata": {"annotations": {rollback.ANNOTATION: asked}}})
+        after = await rolled_out(cluster, web)
+        now = after["spec"]["template"]["spec"]["containers"][0]["image"]
+        annotations = after["metadata"]["annotations"]
+        events = [(e["reason"], e["message"]) for e in await cluster.list(EVENTS) if "Rollback" in e["reason"]]
+        return now, annotations[CAUSE], rollback.ANNOTATION in annotations, events
+
+    now, cause, is_asked, told = run_cluster(check, processes=LOOPS)
+
+    assert (image, image[-1], asked == "x") == (now, cause, is_asked)
+    assert ([(reason, message)] if reason else []) == told
 
 
 def test_a_deleted_deployment_is_left_to_the_collector() -> None:
