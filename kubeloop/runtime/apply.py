@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
+from kubeloop.apimachinery.meta import (
+    Object,
+    ObjectKey,
+    ReadOnlyObject,
+    deep_copy,
+    name_of,
+    namespace_of,
+    resource_version_of,
+    uid_of,
+)
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
 
 CREATED, UPDATED, UNCHANGED = "created", "updated", "unchanged"
 
 
 async def create_or_update(
-    api: Api, resource: Resource, name: str, namespace: str, mutate: Callable[[Object], None]
-) -> tuple[Object, str]:
+    api: Api,
+    resource: Resource,
+    name: str,
+    namespace: str,
+    mutate: Callable[[Object], None],
+    informer: Informer | None = None,
+) -> tuple[ReadOnlyObject, str]:
     """Bring an object into the shape that `mutate` gives it, and say whether that took a write.
 
-    `mutate` edits what is there (a private copy), or a bare object with only its name. Conflict: reconcile again.
+    `mutate` edits what is there (a private copy), or a bare object with only its name. With the resource's `informer`
+    the cache is asked what is there, and an object that needs no change costs no request. Conflict: reconcile again.
     """
-    try:
-        current = await api.get(resource, name, namespace)
-    except NotFound:
+    current = await _current(api, resource, name, namespace, informer)
+    if current is None:
         wanted: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
         if resource.namespaced:
             wanted["metadata"]["namespace"] = namespace
@@ -31,11 +45,22 @@ async def create_or_update(
             return await api.create(resource, wanted, namespace), CREATED
         except AlreadyExists:
             current = await api.get(resource, name, namespace)
-    wanted = copy.deepcopy(current)
+    wanted = deep_copy(current)
     mutate(wanted)
     if wanted == current:
         return current, UNCHANGED
     return await api.update(resource, wanted), UPDATED
+
+
+async def _current(
+    api: Api, resource: Resource, name: str, namespace: str, informer: Informer | None
+) -> ReadOnlyObject | None:
+    if informer is not None:
+        return informer.get(ObjectKey(namespace, name))
+    try:
+        return await api.get(resource, name, namespace)
+    except NotFound:
+        return None
 
 
 async def update_status(api: Api, resource: Resource, obj: ReadOnlyObject, status: Object) -> ReadOnlyObject:

@@ -113,9 +113,10 @@ class Controller:
                 tasks.create_task(self._work(), name=f"{self.name}: worker {i}")
 
     async def _work(self) -> None:
+        queue = self.queue
         while True:
             try:
-                key = await self.queue.get()
+                key = await queue.get()
             except ShutDown:
                 return
             if self._metrics is not None:
@@ -123,13 +124,13 @@ class Controller:
             try:
                 await self._reconcile(key)
             finally:
-                seconds = self.queue.done(key)
+                seconds = queue.done(key)
                 if self._metrics is not None:
                     self._metrics.took(seconds)
 
     async def _reconcile(self, key: ObjectKey) -> None:
         try:
-            result = await self._ask_reconciler(key)
+            result = await (self._within_limit(key) if self._timeout_seconds else self.reconciler.reconcile(key))
             self._check_caches()
         except CacheMutated:
             raise  # a bug, and only looked for in tests: end everything
@@ -149,9 +150,7 @@ class Controller:
         else:
             self._follow(key, result)
 
-    async def _ask_reconciler(self, key: ObjectKey) -> Result:
-        if not self._timeout_seconds:
-            return await self.reconciler.reconcile(key)
+    async def _within_limit(self, key: ObjectKey) -> Result:
         try:
             async with asyncio.timeout(self._timeout_seconds) as limit:
                 return await self.reconciler.reconcile(key)
@@ -163,16 +162,18 @@ class Controller:
     def _follow(self, key: ObjectKey, result: Result) -> None:
         if result is DONE:
             self.queue.forget(key)
-            self._succeeded("success")
+            ending = "success"
         elif isinstance(result, RequeueAfter):
             self.queue.forget(key)
             self.queue.add_after(key, result.seconds, self._next_priority(key, result))
-            self._succeeded("requeue_after")
+            ending = "requeue_after"
         elif isinstance(result, Requeue):
             self.queue.add_rate_limited(key, self._next_priority(key, result))
-            self._succeeded("requeue")
+            ending = "requeue"
         else:
             raise TypeError(f"controller {self.name}: reconcile returned {result!r}: DONE, RequeueAfter or REQUEUE")
+        if self._metrics is not None:
+            self._metrics.succeeded(ending)
 
     def _next_priority(self, key: ObjectKey, result: RequeueAfter | Requeue) -> int:
         return self.queue.priority_of(key) if result.priority is None else result.priority
@@ -192,10 +193,6 @@ class Controller:
             log.warning("reconcile failed, retrying", controller=self.name, key=str(key), error=str(error))
         else:
             log.error("reconcile failed, retrying", controller=self.name, key=str(key), exc_info=error)
-
-    def _succeeded(self, result: str) -> None:
-        if self._metrics is not None:
-            self._metrics.succeeded(result)
 
     def _failed(self, error: Exception) -> None:
         if self._metrics is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubeloop.apimachinery.meta import Object, annotations_of, generation_of, labels_of, resource_version_of
-from kubeloop.apimachinery.selector_text import parse
 from kubeloop.client.store import LabelSelector
 
 # An addition has no old object, a deletion no new one, an update both.
@@ -59,8 +58,11 @@ def objects_that(test: Callable[[Object], bool]) -> EventPredicate:
 
 def labels_match(selector: str | LabelSelector) -> EventPredicate:
     """Changes of objects that `selector` ("app=web,tier!=db", or a parsed one) matches, before or after."""
-    parsed = parse(selector) if isinstance(selector, str) else selector
-    return objects_that(lambda obj: parsed.matches(labels_of(obj)))
+    if isinstance(selector, str):
+        from kubeloop.apimachinery.selector_text import parse  # 20 ms to import, for those who write one
+
+        return labels_match(parse(selector))
+    return objects_that(lambda obj: selector.matches(labels_of(obj)))
 
 
 def only_when(*, created: bool = False, updated: bool = False, deleted: bool = False) -> EventPredicate:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey
 from kubeloop.apimachinery.resource import Resource
-from kubeloop.apimachinery.selector_text import parse
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Objects
@@ -44,7 +43,11 @@ class CachedReader:
             uncached: Objects = page["items"]
             return uncached
         informer = await self._informer(resource)
-        return informer.list(namespace, parse(label_selector) if label_selector else None)
+        if not label_selector:
+            return informer.list(namespace)
+        from kubeloop.apimachinery.selector_text import parse  # 20 ms to import, for those who write one
+
+        return informer.list(namespace, parse(label_selector))
 
     async def by_field(self, resource: Resource, field: str, value: str) -> Objects:
         """Those with that value at a field such as "spec.nodeName" (client/indexes.py); the index is made once."""

@@ -40,23 +40,28 @@ class Source(Protocol):
 class Watches:
     """Every change enqueues what `map_to_keys` makes of the object, before the change and after it."""
 
+    _keys_may_change = True
+
     def __init__(self, informer: Informer, map_to_keys: MapToKeys, predicates: Sequence[Predicate] = ()) -> None:
         self.informer, self._map, self._predicates = informer, map_to_keys, predicates
 
     def start(self, enqueue: Enqueue, predicates: Sequence[Predicate] = ()) -> None:
         everything = (*predicates, *self._predicates)
         passes = all_of(*everything).passes if everything else None
-        map_to_keys, informer = self._map, self.informer
+        map_to_keys, informer, keys_may_change = self._map, self.informer, self._keys_may_change
         is_replay = True
 
         def on_change(delta: Delta) -> None:
-            if passes is not None and not passes(*delta):
+            old, new = delta
+            if passes is not None and not passes(old, new):
                 return
             priority = LOW_PRIORITY if is_replay or not informer.has_synced else 0
-            for obj in delta:
-                if obj is not None:
-                    for key in map_to_keys(obj):
-                        enqueue(key, priority)
+            if old is not None and (keys_may_change or new is None):
+                for key in map_to_keys(old):
+                    enqueue(key, priority)
+            if new is not None:
+                for key in map_to_keys(new):
+                    enqueue(key, priority)
 
         informer.add_handler(on_change)  # tells at once of what is known
         is_replay = False
@@ -67,6 +72,8 @@ class Watches:
 
 class For(Watches):
     """The controller's own objects: every change enqueues the object itself, and so does a resync."""
+
+    _keys_may_change = False
 
     def __init__(self, informer: Informer, predicates: Sequence[Predicate] = ()) -> None:
         super().__init__(informer, lambda obj: (key_of(obj),), predicates)

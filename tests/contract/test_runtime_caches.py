@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from kubeloop.apimachinery.errors import NotFound
+from kubeloop.apimachinery.errors import Conflict, NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, name_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, PODS, SECRETS
 from kubeloop.client.api import Api
 from kubeloop.client.store import Delta
 from kubeloop.client.transport import ConnectionFailed
+from kubeloop.runtime.apply import CREATED, UNCHANGED, UPDATED, create_or_update
 from kubeloop.runtime.manager import Manager, ManagerOptions
 from kubeloop.testing.builders import a_config_map, a_node, a_pod
 from kubeloop.testing.cluster import BASE_URL, TEST, Cluster, run_cluster
@@ -129,6 +130,32 @@ def test_objects_are_found_by_a_field() -> None:
         await cluster.patch(pod, {"spec": {"containers": [{**pod["spec"]["containers"][0], "image": "web:2"}]}})
         await cluster.eventually(lambda: names(pods.by_index("spec.containers.image", "web:2")) == ["web"])
         assert [] == pods.by_index("spec.containers.image", "web:1")
+
+    run_with_manager(check)
+
+
+def test_what_is_as_wished_in_the_cache_costs_no_request() -> None:
+    """create_or_update over an informer asks the server for nothing; a cache that is behind ends in a Conflict."""
+
+    async def check(cluster: Cluster, manager: Manager) -> None:
+        config_maps = manager.informer(CONFIG_MAPS)
+        await config_maps.wait_for_sync()
+
+        async def bring_to(value: str) -> str:
+            def shape(obj: Object) -> None:
+                obj["data"] = {"a": value}
+
+            _, outcome = await create_or_update(cluster.api, CONFIG_MAPS, "web", "default", shape, config_maps)
+            return outcome
+
+        assert [CREATED, UNCHANGED] == [await bring_to("1"), await bring_to("1")]  # not in the cache yet: read
+        await cluster.eventually(lambda: config_maps.get(ObjectKey("default", "web")))
+        cluster.transport(TEST).refuse(True)
+        assert UNCHANGED == await bring_to("1")
+        cluster.transport(TEST).refuse(False)
+        assert UPDATED == await bring_to("2")
+        with pytest.raises(Conflict):
+            await bring_to("3")
 
     run_with_manager(check)
 
