@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.errors import ApiError, NotFound, ServiceUnavailable
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 from kubeloop.client.discovery import ServedResource, resources_of
@@ -44,7 +44,7 @@ async def discover(api: Api) -> list[Served]:
     failures: dict[str, str] = {}
     for group_version, answer in zip(group_versions, answers, strict=True):
         if isinstance(answer, ApiError):
-            failures[group_version] = answer.message
+            failures[group_version] = _in_words(group_version, answer)
             continue
         for resource, verbs in answer:
             identity = (resource.group, resource.plural)
@@ -53,6 +53,13 @@ async def discover(api: Api) -> list[Served]:
     if failures:
         raise DiscoveryFailed(served, failures)
     return served
+
+
+def _in_words(group_version: str, refusal: ApiError) -> str:
+    """Of an aggregated API whose server is not there client-go says what it reads in aggregated discovery."""
+    if refusal.code == ServiceUnavailable.code:
+        return f"stale GroupVersion discovery: {group_version}"
+    return refusal.message
 
 
 async def _group_versions(api: Api) -> list[str]:

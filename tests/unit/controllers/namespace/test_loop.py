@@ -3,9 +3,10 @@
 from typing import Any
 
 from controllers import namespace, root_ca_publisher, serviceaccount
+from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, uid_of
-from kubeloop.apimachinery.resource import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS
+from kubeloop.apimachinery.resource import API_SERVICES, CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS
 from kubeloop.testing.builders import a_config_map, a_deployment, a_namespace, a_pod
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
 from tests.unit.controllers import nodes
@@ -55,6 +56,44 @@ def test_a_new_namespace_is_furnished() -> None:
     is_new, data = run_cluster(check, processes=LOOPS)
 
     assert (True, {"ca.crt": root_ca_publisher.PLACEHOLDER}) == (is_new, data)
+
+
+def test_a_namespace_waits_while_an_aggregated_api_cannot_be_asked() -> None:
+    """Nobody can tell what is left in it. What is known is deleted all the same; it goes when the APIService went."""
+    spec = {
+        "group": "fruit.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 1,
+        "service": {"namespace": "default", "name": "nowhere"},
+    }
+    api_service = {"metadata": {"name": "v1.fruit.example.com"}, "spec": spec}
+
+    async def failure(cluster: Cluster) -> str:
+        going = await cluster.api.get(NAMESPACES, "going")
+        condition = get_condition(conditions_of(going), "NamespaceDeletionDiscoveryFailure") or {}
+        return str(condition.get("message") or "")
+
+    async def check(cluster: Cluster) -> str:
+        await a_furnished_namespace(cluster)
+        await cluster.create(api_service, API_SERVICES)
+        await cluster.clock.sleep(1)
+        await cluster.api.delete(NAMESPACES, "going")
+        message = await cluster.eventually(lambda: failure(cluster))
+        await cluster.eventually(lambda: is_empty(cluster))
+        await cluster.clock.sleep(120)
+        assert not await is_gone(cluster)
+        await cluster.api.delete(API_SERVICES, "v1.fruit.example.com")
+        await cluster.eventually(lambda: is_gone(cluster), within_seconds=600)
+        return message
+
+    async def is_empty(cluster: Cluster) -> bool:
+        return not await cluster.list(CONFIG_MAPS, "going")
+
+    assert run_cluster(check, processes=LOOPS) == (
+        "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "
+        "fruit.example.com/v1: stale GroupVersion discovery: fruit.example.com/v1"
+    )
 
 
 def test_a_deleted_namespace_is_emptied_and_goes() -> None:
