@@ -45,6 +45,33 @@ def test_the_difference_is_shared_out_by_size(
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "sizes_before", "sizes_after"),
+    [
+        (5, 10, [2, 3], [4, 6]),
+        (5, 3, [2, 3], [1, 2]),
+        (9, 4, [8, 1], [4, 0]),
+        (7, 10, [2, 3, 2], [3, 4, 3]),
+        (13, 8, [2, 8, 3], [1, 5, 2]),
+        (3, 4, [1, 1, 1], [2, 1, 1]),
+        (3, 2, [1, 1, 1], [1, 1, 0]),
+        (6, 0, [3, 2, 1], [0, 0, 0]),
+    ],
+)
+def test_what_rounding_leaves_over(before: int, after: int, sizes_before: list[int], sizes_after: list[int]) -> None:
+    """It goes to the largest when growing, of equal ones to the newest, and comes off the oldest when shrinking."""
+    noted = {DESIRED: str(before), MAX: str(before)}
+    names = [f"set-{i}" for i in range(len(sizes_before))]  # the newest first
+    sets = [
+        a_replica_set(name, size, annotations=noted, age=100 * i)
+        for i, (name, size) in enumerate(zip(names, sizes_before, strict=True))
+    ]
+
+    changed = sizes(a_deployment(after, surge=0, unavailable=1), *sets)
+
+    assert sizes_after == [changed[name] for name in names]
+
+
+@pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
         (a_set("new", 3), [], {"new": 5}),
