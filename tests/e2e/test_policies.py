@@ -75,3 +75,28 @@ def test_a_json_patch_adds_a_label(kubectl: Kubectl) -> None:
 
     labels = kubectl.json("get pod web")["metadata"]["labels"]
     assert ("true", "web") == (labels["example.com/by"], labels["run"])
+
+
+TYPED = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: typed}
+spec:
+  matchConstraints:
+    resourceRules: [{operations: [CREATE], apiGroups: [apps], apiVersions: [v1], resources: [deployments]}]
+  validations:
+  - expression: object.replicas > 1
+"""
+
+
+def test_fields_that_do_not_exist_are_warned_of(kubectl: Kubectl) -> None:
+    """In the status of the policy, as the compiler tells of them."""
+    kubectl("create -f -", TYPED)
+    try:
+        kubectl("wait --for=jsonpath={.status.observedGeneration}=1 validatingadmissionpolicy/typed --timeout=60s")
+        described = kubectl("describe validatingadmissionpolicy typed")
+    finally:
+        kubectl("delete -f -", TYPED)
+
+    assert "spec.validations[0].expression" in described
+    assert "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'" in described

@@ -1,5 +1,8 @@
 """Choosing among the control loops."""
 
+import subprocess
+import sys
+
 import pytest
 
 from controllers import catalog
@@ -36,6 +39,17 @@ def test_a_loop_for_what_a_version_does_not_serve_is_left_out() -> None:
 
     assert ["volumeattributesclass-protection-controller"] == missing.pop("1.33")
     assert not any(missing.values())
+
+
+def test_what_few_need_is_not_loaded_at_the_start() -> None:
+    """Cryptography and the compiler of expressions take 160 ms together: they wait for the first who needs them."""
+    program = (
+        "import sys, controllers.__main__; "
+        "print([m for m in sys.modules if m.startswith(('cryptography', 'kubeloop.cel', 're2'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.strip()
 
 
 def test_names_are_told_apart() -> None:
