@@ -18,6 +18,7 @@ from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_delet
 from kubeloop.apimachinery.resource import NODES
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.informer import Informer
+from kubeloop.client.store import Delta
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.manager import Manager
@@ -64,6 +65,9 @@ def parse_ranges(cluster_cidr: str) -> list[Network]:
 class NoBlockLeft(Exception):
     """As many nodes as there are blocks."""
 
+    def __init__(self) -> None:
+        super().__init__("CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range")
+
 
 class Range:
     """One of the cluster's networks, cut into blocks."""
@@ -73,6 +77,7 @@ class Range:
         self._shift = network.max_prefixlen - _BLOCK_PREFIXES[network.version]
         self._size = network.num_addresses >> self._shift
         self._next = 0
+        self._spelled: dict[int, str] = {}  # the blocks looked at so far: networks are slow to make
 
     def take(self, is_taken: Callable[[str], bool]) -> str:
         """The next block after the one given out last that is free."""
@@ -82,7 +87,7 @@ class Range:
             if not is_taken(block):
                 self._next = (number + 1) % self._size
                 return block
-        raise NoBlockLeft("CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range")
+        raise NoBlockLeft
 
     def blocks_in(self, network: Network) -> Iterable[str]:
         """The blocks that share addresses with `network`."""
@@ -99,15 +104,22 @@ class Range:
         return (int(network[end]) - int(self.network[0])) >> self._shift
 
     def _block(self, number: int) -> str:
-        address = int(self.network[0]) + (number << self._shift)
-        return str(type(self.network)((address, _BLOCK_PREFIXES[self.network.version])))
+        block = self._spelled.get(number)
+        if block is None:
+            address = int(self.network[0]) + (number << self._shift)
+            block = self._spelled[number] = str(type(self.network)((address, _BLOCK_PREFIXES[self.network.version])))
+        return block
 
 
 def taken_blocks(node: ReadOnlyObject, ranges: Sequence[Range]) -> list[str]:
     """The blocks that a node has in use, whoever gave them to it."""
-    parsed = (parse_cidr(text) for text in (node.get("spec") or {}).get("podCIDRs") or ())
+    parsed = (parse_cidr(text) for text in _pod_cidrs(node))
     networks = [network for network in parsed if network is not None]
     return [block for network in networks for one in ranges for block in one.blocks_in(network)]
+
+
+def _pod_cidrs(node: ReadOnlyObject) -> Sequence[str]:
+    return (node.get("spec") or {}).get("podCIDRs") or ()
 
 
 class NodeIpamReconciler:
@@ -118,11 +130,14 @@ class NodeIpamReconciler:
         # Chosen and not yet seen in the cache, by node: also after a write whose answer was lost, which is then
         # repeated with the same blocks.
         self._given: dict[str, list[str]] = {}
+        self._is_full = False  # found out once, not by every node that waits; until a block comes free
+        nodes.add_handler(self._on_change)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         node = self._nodes.get(key)
-        if node is None or (node.get("spec") or {}).get("podCIDRs"):
-            self._given.pop(key.name, None)
+        if node is None or _pod_cidrs(node):
+            if self._given.pop(key.name, None) is not None:
+                self._is_full = False
             return DONE
         if not is_being_deleted(node):
             await self._assign(node, key.name)
@@ -145,13 +160,24 @@ class NodeIpamReconciler:
             raise
         log.info("pod addresses assigned", node=name, blocks=blocks)
 
+    def _on_change(self, delta: Delta) -> None:
+        old, new = delta
+        if old is not None and _pod_cidrs(old) and (new is None or _pod_cidrs(new) != _pod_cidrs(old)):
+            self._is_full = False
+
     def _free_blocks(self) -> list[str]:
+        if self._is_full:
+            raise NoBlockLeft
         given = {block for blocks in self._given.values() for block in blocks}
 
         def is_taken(block: str) -> bool:
             return block in given or bool(self._nodes.by_index(_TAKEN, block))
 
-        return [one.take(is_taken) for one in self._ranges]
+        try:
+            return [one.take(is_taken) for one in self._ranges]
+        except NoBlockLeft:
+            self._is_full = True
+            raise
 
     async def _tell(self, node: ReadOnlyObject, name: str, reason: str) -> None:
         await self._recorder.event(node, "Normal", reason, f"Node {name} status is now: {reason}")

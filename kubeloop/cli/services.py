@@ -16,6 +16,9 @@ from kubeloop.tokens import key_file
 APISERVER = "apiserver"
 # kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
 KUBECTL_USER = "--insecure-kubectl-user"
+# The default network of the pods, a /16, has a block for so many nodes; this one for 32,768.
+_NODES_OF_THE_DEFAULT = 256
+_WIDE_CLUSTER_CIDR = "10.128.0.0/9"
 _SIGNING_KEY = "--service-account-signing-key-file="
 
 
@@ -48,6 +51,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         *_authority_flags(options, secured),
         *_token_flags(options),
         *(["--default-storage-class"] if options.default_storage_class else []),
+        *([f"--cluster-cidr={_WIDE_CLUSTER_CIDR}"] if options.nodes > _NODES_OF_THE_DEFAULT else []),
     ]
     listed = (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # How long a reconcile waits that found no API server.
 UNREACHABLE_RETRY_SECONDS = 1.0
+# Reconciles that await nothing, one after the other, give way to the rest of the process after this long.
+_GIVE_WAY_SECONDS = 0.01
 
 log = structlog.get_logger(__name__)
 
@@ -78,6 +80,7 @@ class Controller:
         self._surroundings: Surroundings | None = None
         self._metrics: ControllerMetrics | None = None
         self._queue: RateLimitedQueue[ObjectKey] | None = None
+        self._gave_way_at = 0.0
 
     def prepare(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -127,6 +130,15 @@ class Controller:
                 seconds = queue.done(key)
                 if self._metrics is not None:
                     self._metrics.took(seconds)
+            await self._give_way()
+
+    async def _give_way(self) -> None:
+        """Thousands of keys that all fail at once must not keep informers from reading, and others from working."""
+        assert self._surroundings is not None
+        clock = self._surroundings.clock
+        if clock.monotonic() - self._gave_way_at >= _GIVE_WAY_SECONDS:
+            await clock.sleep(0)
+            self._gave_way_at = clock.monotonic()
 
     async def _reconcile(self, key: ObjectKey) -> None:
         try:

@@ -20,6 +20,10 @@ from kubeloop.runtime.result import DONE, REQUEUE, RequeueAfter, Result, Termina
 from kubeloop.testing.virtual_time import LoopClock, run
 
 
+WEB = ObjectKey("default", "web")
+RESULTS = ("success", "error", "requeue", "requeue_after")
+
+
 class Failing:
     """Fails once and says when."""
 
@@ -61,8 +65,40 @@ def test_how_loudly_a_failure_is_told(error: Exception, level: str, has_tracebac
     assert [(level, has_traceback)] == [(line["log_level"], "exc_info" in line) for line in told]
 
 
-WEB = ObjectKey("default", "web")
-RESULTS = ("success", "error", "requeue", "requeue_after")
+class Slow(LoopClock):
+    """Time passes by working, without anybody waiting."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.worked = 0.0
+
+    def monotonic(self) -> float:
+        return self.worked
+
+
+def test_reconciles_that_never_wait_give_way() -> None:
+    """However many keys are ready, others in the process get their turn after some hundredths of a second."""
+    clock = Slow()
+
+    class Busy:
+        async def reconcile(self, key: ObjectKey) -> Result:
+            clock.worked += 0.004
+            controller.enqueue(key)  # there is always one more
+            return DONE
+
+    controller = Controller("test", Busy())
+
+    async def main() -> float:
+        controller.prepare(Surroundings(clock))
+        controller.enqueue(WEB)
+        running = asyncio.create_task(controller.run())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return clock.worked
+
+    assert run(main()) < 0.1
 
 
 def samples(registry: CollectorRegistry) -> dict[str, float]:
