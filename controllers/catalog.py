@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controllers import (
+    attach_detach,
     certificates,
     cluster_role_aggregation,
     cron_job,
@@ -116,6 +117,8 @@ LOOPS: tuple[Loop, ...] = (
         volumes.add_class_protection,
         since="1.34",
     ),
+    Loop("persistentvolume-attach-detach-controller", "attachdetach", attach_detach.add_to),
+    Loop("csi-attacher-sim", "csi-attacher", attach_detach.add_attacher),
     Loop("ephemeral-volume-controller", "ephemeral-volume", volumes.add_ephemeral),
     Loop("hostpath-sim-provisioner", "hostpath-sim", volumes.add_provisioner, ("default_storage_class",)),
     Loop("clusterrole-aggregation-controller", "clusterrole-aggregation", cluster_role_aggregation.add_to),

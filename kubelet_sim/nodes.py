@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from kubelet_sim import node_object
+from kubelet_sim.attachments import Attachments
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.clock import Clock
@@ -36,11 +37,13 @@ class NodeReconciler:
         rng: random.Random,
         informer: Informer,
         recorders: Recorders,
+        attachments: Attachments,
         nodes: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
-        self._recorders, self._nodes, self._settings = recorders, nodes, settings
+        self._recorders, self._attachments = recorders, attachments
+        self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
         self._is_cordoned: dict[str, bool] = {}
 
@@ -68,7 +71,7 @@ class NodeReconciler:
     async def _adopt(self, identity: NodeIdentity) -> Object:
         """Of a node that is there already its labels and its status are brought up to date."""
         node = await self._api.get(NODES, identity.name)
-        patch = node_object.missing_labels(node, identity, self._settings, self._clock.now())
+        patch = node_object.missing_marks(node, identity, self._settings, self._clock.now())
         if patch is not None:
             node = await self._api.patch(NODES, identity.name, patch)
         await self._write(identity, node)
@@ -76,7 +79,7 @@ class NodeReconciler:
 
     async def _report(self, identity: NodeIdentity, node: ReadOnlyObject) -> Result:
         now = self._clock.now()
-        wanted = node_object.status(identity, self._settings, conditions_of(node), now)
+        wanted = self._status(identity, node)
         ready = next((c for c in conditions_of(node) if c["type"] == "Ready"), {})
         beat = ready.get("lastHeartbeatTime")
         is_due = not beat or (now - parse_time(beat)).total_seconds() >= REPORT_SECONDS * (1 - _REPORT_JITTER)
@@ -85,7 +88,7 @@ class NodeReconciler:
         return self._next_report()
 
     async def _write(self, identity: NodeIdentity, node: ReadOnlyObject) -> None:
-        wanted = node_object.status(identity, self._settings, conditions_of(node), self._clock.now())
+        wanted = self._status(identity, node)
         patch = {"metadata": {"uid": uid_of(node)}, "status": wanted}
         try:
             await self._api.patch(NODES, identity.name, patch, patch_type=STRATEGIC, subresource="status")
@@ -93,6 +96,10 @@ class NodeReconciler:
             return
         if not is_true(conditions_of(node), "Ready"):
             await self._tell(node, "NodeReady", f"Node {identity.name} status is now: NodeReady")
+
+    def _status(self, identity: NodeIdentity, node: ReadOnlyObject) -> Object:
+        wanted = node_object.status(identity, self._settings, conditions_of(node), self._clock.now())
+        return {**wanted, "volumesInUse": self._attachments.in_use(identity.name) or None}
 
     async def _tell_cordoning(self, node: ReadOnlyObject) -> None:
         name, is_cordoned = node["metadata"]["name"], bool((node.get("spec") or {}).get("unschedulable"))

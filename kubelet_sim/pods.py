@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from kubelet_sim import admission, lifecycle, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
+from kubelet_sim.attachments import Attachments
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
@@ -30,6 +31,7 @@ from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 _LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing
 _SHORTEST_WAIT_SECONDS = 0.001
+_MOUNT_TIMEOUT_SECONDS = 123.0  # podAttachAndMountTimeout
 
 
 class PodReconciler:
@@ -41,11 +43,13 @@ class PodReconciler:
         pods: Informer,
         nodes: Informer,
         recorders: Recorders,
+        attachments: Attachments,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
+        self._attachments = attachments
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
         self._references = References(api, clock)
@@ -65,11 +69,13 @@ class PodReconciler:
             return DONE
         pod = pod_spec.read(obj, self._settings.init_seconds)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
+        runtime = await self._with_volumes(obj, pod, runtime)
         plan = lifecycle.plan(obj, pod, runtime, self._clock.now())
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
         await self._write_status(obj, plan.status)
         if plan.is_removable:
+            self._attachments.release(pod.uid)
             await self._remove(pod)
         return self._until(plan)
 
@@ -108,6 +114,21 @@ class PodReconciler:
             await self._tell(obj, [Happening("Warning", "FailedMount", problems.mount_error)])
         return replace(runtime, mount_error=problems.mount_error, config_errors=problems.config_errors)
 
+    async def _with_volumes(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
+        """Its containers start when every volume is attached; that takes long is told every two minutes."""
+        if runtime.is_rejected or pod.phase in TERMINAL or runtime.stopping_since:
+            return replace(runtime, unattached=(), waits_since=None)
+        node = self._nodes.get(ObjectKey("", _node_of(obj)))
+        missing = tuple(await self._attachments.missing(obj, node)) if node is not None else ()
+        if not missing or not runtime.has_unstarted:
+            return replace(runtime, unattached=(), waits_since=None)
+        now = self._clock.now()
+        since = runtime.waits_since or now
+        if (now - since).total_seconds() >= _MOUNT_TIMEOUT_SECONDS:
+            since = now
+            await self._tell(obj, [_mount_timeout(missing)])
+        return replace(runtime, unattached=missing, waits_since=since)
+
     def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
             return identity.address
@@ -123,6 +144,9 @@ class PodReconciler:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         if plan.runtime.stopping_since is None and (plan.runtime.mount_error or plan.runtime.config_errors):
             waits.append(_LOOK_AGAIN_SECONDS)
+        if plan.runtime.unattached and plan.runtime.waits_since is not None:
+            waited = (self._clock.now() - plan.runtime.waits_since).total_seconds()
+            waits.append(max(_MOUNT_TIMEOUT_SECONDS - waited, _SHORTEST_WAIT_SECONDS))
         return RequeueAfter(min(waits)) if waits else DONE
 
     # --- acting
@@ -180,6 +204,7 @@ class PodReconciler:
             del self._answers[key]
         if status.get("phase") in TERMINAL:
             self._ledger.remove(uid_of(obj))
+            self._attachments.release(uid_of(obj))
         elif _was_admitted(obj):
             self._ledger.add(_node_of(obj), obj, uid_of(obj))
         if status.get("podIP") and not obj["spec"].get("hostNetwork"):
@@ -192,6 +217,7 @@ class PodReconciler:
         self._removed.discard(uid)
         self._ledger.remove(uid)
         self._addresses.release(uid)
+        self._attachments.release(uid)
 
     def _newest(self, key: ObjectKey) -> Object | None:
         obj, answer = self._pods.get(key), self._answers.get(key)
@@ -206,6 +232,15 @@ def _node_of(pod: ReadOnlyObject) -> str:
 
 def _annotation_warning(error: str) -> Happening:
     return Happening("Warning", "InvalidBehaviour", error)
+
+
+def _mount_timeout(volumes: Sequence[str]) -> Happening:
+    names = " ".join(volumes)
+    message = (
+        f"Unable to attach or mount volumes: unmounted volumes=[{names}], unattached volumes=[{names}], "
+        "failed to process volumes=[]: context deadline exceeded"
+    )
+    return Happening("Warning", "FailedMount", message)
 
 
 def _was_admitted(pod: ReadOnlyObject) -> bool:

@@ -120,6 +120,8 @@ class PodRuntime:
     verdict: Verdict | None = None
     is_rejected: bool = False
     mount_error: str = ""
+    unattached: tuple[str, ...] = ()  # volumes that are waited for
+    waits_since: datetime | None = None  # for them; moved on when that is told
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
 
     @property
