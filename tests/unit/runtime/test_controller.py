@@ -19,7 +19,6 @@ from kubeloop.runtime.rate_limiter import FastThenSlow
 from kubeloop.runtime.result import DONE, REQUEUE, RequeueAfter, Result, TerminalError, Unfinished
 from kubeloop.testing.virtual_time import LoopClock, run
 
-
 WEB = ObjectKey("default", "web")
 RESULTS = ("success", "error", "requeue", "requeue_after")
 
