@@ -77,6 +77,7 @@ class Controller:
         self.name, self.reconciler, self.sources = name, reconciler, tuple(sources)
         self._workers, self._resync_seconds = workers, resync_seconds
         self._predicates, self._rate_limiter, self._timeout_seconds = predicates, rate_limiter, timeout_seconds
+        self._is_running = False
         self._surroundings: Surroundings | None = None
         self._metrics: ControllerMetrics | None = None
         self._queue: RateLimitedQueue[ObjectKey] | None = None
@@ -97,6 +98,12 @@ class Controller:
             raise RuntimeError(f"controller {self.name} has not been added to a manager")
         return self._queue
 
+    def watch(self, source: Source) -> None:
+        """One more source. A controller that runs already hears of it from now on (a kind that came up late)."""
+        self.sources = (*self.sources, source)
+        if self._is_running:
+            source.start(self.queue.add, self._predicates)
+
     def enqueue(self, key: ObjectKey, priority: int = 0) -> None:
         """Have `key` reconciled: for events that no source covers."""
         self.queue.add(key, priority)
@@ -106,6 +113,7 @@ class Controller:
 
     async def run(self) -> None:
         """Until cancelled."""
+        self._is_running = True
         for source in self.sources:
             source.start(self.queue.add, self._predicates)
         async with asyncio.TaskGroup() as tasks:

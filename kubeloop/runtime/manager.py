@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+STOP_SECONDS = 5.0
+
 Task = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -38,7 +40,7 @@ class ManagerOptions:
 
     mutation_detector: bool = False
     metrics: RuntimeMetrics | None = None
-    stop_seconds: float = 5.0
+    stop_seconds: float = STOP_SECONDS
 
 
 class Manager:

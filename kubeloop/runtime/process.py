@@ -28,7 +28,7 @@ from kubeloop.client.kubeconfig import KubeconfigError, connect
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector, LeadershipLost
-from kubeloop.runtime.manager import Manager, ManagerOptions
+from kubeloop.runtime.manager import STOP_SECONDS, Manager, ManagerOptions
 from kubeloop.runtime.serving import Check, Checks, HealthChecks, HealthServer
 
 log = structlog.get_logger(__name__)
@@ -39,15 +39,22 @@ _FIRST_WAIT_SECONDS = 0.05
 _MAX_WAIT_SECONDS = 2.0
 
 
-def run(component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str = "") -> int:
+def run(
+    component: str,
+    arguments: argparse.Namespace,
+    populate: Populate,
+    user_agent: str = "",
+    stop_seconds: float = STOP_SECONDS,
+) -> int:
     """The exit code. `populate` adds controllers to the manager; it runs before anything is read.
 
     `user_agent` is who writes as the API server sees it, and so who owns fields; by default the component.
+    `stop_seconds`: how long a graceful stop waits for reconciles under way.
     """
     configure_logging(arguments.logging_format, arguments.verbosity)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_run(component, arguments, populate, user_agent or component))
+            runner.run(_run(component, arguments, populate, user_agent or component, stop_seconds))
     except (KubeconfigError, ValueError, OSError) as error:
         log.error("cannot start", component=component, error=str(error))
         return 1
@@ -60,7 +67,9 @@ def run(component: str, arguments: argparse.Namespace, populate: Populate, user_
     return 0
 
 
-async def _run(component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str) -> None:
+async def _run(
+    component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str, stop_seconds: float
+) -> None:
     clock, rng = SystemClock(), random.Random()
     api = connect(
         arguments.kubeconfig,
@@ -78,7 +87,7 @@ async def _run(component: str, arguments: argparse.Namespace, populate: Populate
             from kubeloop.runtime.metrics import RuntimeMetrics
 
             metrics = RuntimeMetrics(CollectorRegistry())
-        manager = Manager(api, clock, rng, ManagerOptions(metrics=metrics))
+        manager = Manager(api, clock, rng, ManagerOptions(metrics=metrics, stop_seconds=stop_seconds))
         elector = _elector(component, arguments, manager) if arguments.leader_elect else None
         populate(manager)
 

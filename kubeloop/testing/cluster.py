@@ -24,6 +24,7 @@ from apiserver.storage.interface import Storage
 from apiserver.storage.memory import MemoryStorage
 from kubeloop.apimachinery import resource as resources
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.errors import AlreadyExists
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
 from kubeloop.apimachinery.resource import Resource
@@ -177,6 +178,13 @@ class Cluster:
         """A node without a kubelet that takes pods: the taint it is born with goes, as if the node loop had seen it."""
         taints = (node.get("spec") or {}).get("taints") or []
         return await self.patch(await self.create(node), {"spec": {"taints": taints}})
+
+    async def define(self, definition: ReadOnlyObject) -> Resource:
+        """Create a CustomResourceDefinition; returns once its kind is served."""
+        created = await self.create(definition)
+        while not is_true(conditions_of(await self.read(created)), "Established"):
+            await self.clock.sleep(0.1)
+        return Resource.defined_by(created)
 
     async def read(self, obj: ReadOnlyObject, resource: Resource | None = None) -> Object:
         """The object as it is now."""

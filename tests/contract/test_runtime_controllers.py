@@ -300,6 +300,33 @@ def test_a_reconcile_that_does_not_finish_is_cancelled_at_last() -> None:
     assert ["cancelled"] == ended
 
 
+def test_a_source_may_come_up_later() -> None:
+    """A controller that runs already is told of what is there, and from then on of every change."""
+    seen: list[str] = []
+
+    async def check(cluster: Cluster) -> None:
+        manager = Manager(cluster.api, cluster.clock, random.Random(1))
+
+        class Seen:
+            async def reconcile(self, key: ObjectKey) -> Result:
+                seen.append(key.name)
+                return DONE
+
+        controller = Controller("seen", Seen())
+        manager.add(controller)
+        running = asyncio.create_task(manager.run())
+        await cluster.create(a_config_map("early"))
+        await cluster.clock.sleep(1)
+        controller.watch(For(manager.informer(CONFIG_MAPS, label_selector="!generated")))
+        await cluster.eventually(lambda: "early" in seen)
+        await cluster.create(a_config_map("late"))
+        await cluster.eventually(lambda: "late" in seen)
+        manager.stop()
+        await running
+
+    run_cluster(check)
+
+
 def test_live_changes_come_before_what_was_there() -> None:
     """Of many objects at the start one changes: it is reconciled next, and not after all the others."""
     order: list[str] = []

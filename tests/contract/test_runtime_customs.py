@@ -36,12 +36,8 @@ def run_with_customs(check: Callable[[Cluster, Object], Coroutine[Any, Any, None
 
     async def main(cluster: Cluster) -> None:
         for resource in (WIDGETS, FARMS):
-            await cluster.create(a_definition(resource))
-        await cluster.eventually(lambda: is_served(cluster))
+            assert resource == await cluster.define(a_definition(resource))
         await check(cluster, await cluster.create(a_custom(WIDGETS, "web", size=1), WIDGETS))
-
-    async def is_served(cluster: Cluster) -> bool:
-        return bool(await cluster.api.request("GET", "/apis/example.com/v1"))
 
     run_cluster(main)
 
