@@ -15,7 +15,7 @@ from controllers.horizontal_pod_autoscaler.model import Json
 from controllers.horizontal_pod_autoscaler.replicas import NoProposal, Sample, Samples
 from controllers.horizontal_pod_autoscaler.target import Kinds, NoTarget
 from kubeloop.apimachinery.errors import ApiError, NotFound
-from kubeloop.apimachinery.quantity import milli_value
+from kubeloop.apimachinery.quantity import MAX_INT64, milli_value
 from kubeloop.apimachinery.selectors import Selector
 from kubeloop.apimachinery.times import parse_time
 from kubeloop.client.api import Api
@@ -78,13 +78,11 @@ class MetricsApi:
         return milli_value(items[0]["value"])
 
     async def external(self, metric: str, namespace: str, selector: Selector) -> int:
-        """The sum of all series."""
+        """The sum of all series, within 64 bits."""
         path = f"/apis/{EXTERNAL}/v1beta1/namespaces/{namespace}/{quote(metric, safe='')}"
         query = {"labelSelector": str(selector)}
-        return sum(
-            milli_value(item["value"])
-            for item in await self._items("external", path, f"get {metric}.{EXTERNAL}", query)
-        )
+        items = await self._items("external", path, f"get {metric}.{EXTERNAL}", query)
+        return min(sum(milli_value(item["value"]) for item in items), MAX_INT64)
 
     async def _items(self, name: str, path: str, asked: str, query: Json) -> Sequence[Any]:
         items = (await self._read(name, path, asked, query)).get("items") or ()
