@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from kubeloop.cli.options import UpOptions
+from tests.testkit.certificates import held, is_trusted
 from tests.testkit.eventually import eventually
 from tests.testkit.git_repositories import RealRepository
 from tests.testkit.operator_process import operator
@@ -18,7 +21,7 @@ from tests.testkit.stack import ROOT, Kubectl, KubectlError, Stack
 pytestmark = pytest.mark.e2e
 
 FOLDER = ROOT / "examples" / "operators"
-OPERATORS = ("mysql_backup", "gitops")
+OPERATORS = ("mysql_backup", "certificate", "gitops")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +82,44 @@ class TestMySQLBackup:
         answer = stack.kubectl.json("--namespace=mysql-backup-system get configmaps")
         backups = [item["data"].get("backup", "") for item in answer["items"]]
         return [backup for backup in backups if backup.startswith(f"{namespace}/")]
+
+
+class TestCertificate:
+    run = staticmethod(
+        partial(operator, name="certificate", namespace="certificate-system", account="certificate-operator")
+    )
+    sample = FOLDER / "certificate" / "sample.yaml"
+
+    def test_a_killed_operator_mends_what_it_missed(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
+        """The sample is issued and trusted; a key lost and a CA renamed after kill -9 are seen by the next process."""
+        with self.run(stack=stack, folder=tmp_path) as process:
+            kubectl(f"apply -f {self.sample}")
+            kubectl("wait --for=condition=Ready --timeout=60s certificate/shop-ca certificate/web")
+            first = kubectl.json("get secret web-tls")
+            process.kill()
+        kubectl("replace -f -", json.dumps({**first, "data": {**first["data"], "tls.key": ""}}))
+        kubectl('patch certificate shop-ca --type=merge --patch={"spec":{"commonName":"other"}}')
+
+        with self.run(stack=stack, folder=tmp_path):
+            second = eventually(partial(self.signed_by, kubectl, "CN=other"), "the CA is renamed, and signs anew")
+            kubectl("wait --for=condition=Ready --timeout=60s certificate/web")
+            table = kubectl("get certificates")
+            described = kubectl("describe certificate web")
+            kubectl("delete certificate web")
+            eventually(lambda: "web-tls" not in kubectl("get secrets -o name"), "the Secret goes with its Certificate")
+
+        now = datetime.now(UTC)
+        assert [True, True] == [is_trusted(secret, "www.shop.example.com", now) for secret in (first, second)]
+        assert ["NAME", "READY", "SECRET", "REVISION", "RENEWAL", "AGE"] == table.split()[:6]
+        assert ["shop-ca", "True", "shop-ca", "2"] == table.split()[6:10]
+        assert "good until" in described
+        assert "code=403" not in (tmp_path / "certificate-operator.log").read_text()
+
+    @staticmethod
+    def signed_by(kubectl: Kubectl, issuer: str) -> Any:
+        """The Secret, once its certificate is of that issuer; it may be without its key until then."""
+        secret = kubectl.json("get secret web-tls")
+        return secret if held(secret).issuer.rfc4514_string() == issuer else None
 
 
 WEB = """
