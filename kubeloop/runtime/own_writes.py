@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, resource_version_of
 
+# A write that is forgotten too early costs a Conflict and another try.
+MAX_REMEMBERED = 4096
+
 
 @dataclass(slots=True)
 class _Write:
@@ -18,7 +21,10 @@ class _Write:
 
 
 class OwnWrites:
-    """One entry for each object written and not yet seen: dropped when the cache has caught up or gone another way."""
+    """One entry for each object written and not yet seen: dropped when the cache has caught up or gone another way.
+
+    At most MAX_REMEMBERED; full: the oldest is forgotten.
+    """
 
     def __init__(self) -> None:
         self._writes: dict[ObjectKey, _Write] = {}
@@ -40,6 +46,8 @@ class OwnWrites:
         if replaced == version:
             return
         write = self._writes.setdefault(key_of(after), _Write(after))
+        if len(self._writes) > MAX_REMEMBERED:
+            del self._writes[next(iter(self._writes))]
         if write.obj is not after and resource_version_of(write.obj) != replaced:
             write.replaced.clear()
         write.obj = after

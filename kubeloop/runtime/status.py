@@ -30,29 +30,36 @@ from kubeloop.runtime.own_writes import OwnWrites
 class StatusWriter:
     """`patch` for a status of conditions and fields, `replace` for one that nobody else writes.
 
-    What is written goes into `own_writes`, where there are any, for the next reconcile to start from.
+    What was written is remembered until the cache shows it, so a reconcile that comes too early for the cache neither
+    writes it again nor ends in a Conflict. Whoever plans on the status too hands in the `own_writes` to look at.
     """
 
     def __init__(self, api: Api, resource: Resource, clock: Clock, own_writes: OwnWrites | None = None) -> None:
-        self._api, self._resource, self._clock, self._own_writes = api, resource, clock, own_writes
+        self._api, self._resource, self._clock = api, resource, clock
+        self._own_writes = OwnWrites() if own_writes is None else own_writes
 
     async def patch(
-        self, obj: ReadOnlyObject, changes: ReadOnlyObject | None = None, conditions: Sequence[Condition] = ()
-    ) -> ReadOnlyObject:
+        self, obj: Object, changes: ReadOnlyObject | None = None, conditions: Sequence[Condition] = ()
+    ) -> Object:
         """Make the status say `changes` and `conditions`; what it says beside them stays. Nothing new, no request.
 
         observedGeneration (of the status, and of each condition) becomes that of `obj`: the status has to have such
         fields. lastTransitionTime moves only where a condition's status does. Raises Conflict where `obj` is out of
         date, and so might say too little: conditions are one list, and somebody may have added to it.
         """
+        latest = self._own_writes.latest(obj)
+        if generation_of(latest) == generation_of(obj):  # else the spec that `obj` shows is no longer the one acted on
+            obj = latest
         wanted = status_changes(obj, changes or {}, conditions, self._clock.now())
         try:
             written = await patch_status(self._api, self._resource, obj, wanted, check_version=True)
         except NotFound:
             return obj  # deleted meanwhile
-        if written is not obj:
-            self._note(obj, dict(written))
-        return written
+        if written is obj:
+            return obj
+        after = dict(written)
+        self._own_writes.wrote(obj, after)
+        return after
 
     async def replace(self, obj: ReadOnlyObject, status: Object) -> None:
         """PUT it. One more try on the newest version: since nobody else writes it, a conflict is about something else.
@@ -65,18 +72,14 @@ class StatusWriter:
             fresh = await self._api.get(self._resource, name_of(obj), namespace_of(obj))
             if uid_of(fresh) != uid_of(obj):
                 raise
-            self._note(obj, await self._put(fresh, status))
+            self._own_writes.wrote(obj, await self._put(fresh, status))
         except NotFound:
             return  # deleted meanwhile
 
     async def _put(self, obj: ReadOnlyObject, status: Object) -> Object:
         written = await self._api.update(self._resource, {**obj, "status": status}, subresource="status")
-        self._note(obj, written)
+        self._own_writes.wrote(obj, written)
         return written
-
-    def _note(self, before: ReadOnlyObject, after: Object) -> None:
-        if self._own_writes is not None:
-            self._own_writes.wrote(before, after)
 
 
 def status_changes(

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeloop.apimachinery.meta import Object, ObjectKey, resource_version_of
-from kubeloop.runtime.own_writes import OwnWrites
+from kubeloop.runtime.own_writes import MAX_REMEMBERED, OwnWrites
 
 
 def version(number: int) -> Object:
@@ -54,3 +54,17 @@ def test_a_deleted_object_is_forgotten() -> None:
     own.forget(ObjectKey("default", "web"))
 
     assert "1" == resource_version_of(own.latest(version(1)))
+
+
+def test_the_memory_is_bounded() -> None:
+    """Of more objects than it holds the oldest are forgotten; the newest is not."""
+    own = OwnWrites()
+
+    def written(i: int, number: int) -> Object:
+        return {"metadata": {"name": f"web-{i}", "resourceVersion": str(number)}}
+
+    for i in range(MAX_REMEMBERED + 1):
+        own.wrote(written(i, 1), written(i, 2))
+
+    seen = [resource_version_of(own.latest(written(i, 1))) for i in (0, 1, MAX_REMEMBERED)]
+    assert ["1", "2", "2"] == seen
