@@ -38,6 +38,13 @@ def nothing(remote: Remote) -> Document:
 
 async def fetch(calls: Calls, remote: Remote, known: Document | None) -> Document:
     """From the server's aggregated discovery, or else from that of the one group version. CallError, ServiceError."""
+    try:
+        return await _fetch(calls, remote, known)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CallError(f"discovery of {remote.path} is none: {error!r}") from error
+
+
+async def _fetch(calls: Calls, remote: Remote, known: Document | None) -> Document:
     answer = await calls.get(remote, "/apis", _ACCEPT, known.etag if known else "")
     if answer.status == _NOT_MODIFIED and known is not None:
         return known
@@ -58,12 +65,8 @@ def _is_aggregated(content_type: str) -> bool:
 
 
 def _parsed(answer: Answer) -> Object:
-    try:
-        document = orjson.loads(answer.body)
-    except orjson.JSONDecodeError as error:
-        raise CallError(f"discovery is no JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise CallError("discovery is no JSON object")
+    """Raises ValueError where it is no JSON."""
+    document: Object = orjson.loads(answer.body)
     return document
 
 

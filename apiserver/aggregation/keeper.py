@@ -50,6 +50,10 @@ class Keeper:
             except (TooSlow, Compacted):
                 # A server that stops ends every new watch at once: without a pause nothing else would get a turn.
                 await self._machinery.clock.sleep(FIRST_RETRY_SECONDS)
+            except Exception:
+                # Whatever somebody else's server makes of us, this one goes on.
+                log.exception("an aggregated API cannot be looked after", apiservice=self._remote.name)
+                await self._machinery.clock.sleep(CHECK_SECONDS)
 
     async def _follow(self) -> None:
         cache, remote = self._machinery.cache, self._remote

@@ -65,6 +65,7 @@ class Extension:
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
     is_down: bool = False
     status: int = 200  # of discovery
+    resources: Any = field(default_factory=lambda: RESOURCES)
 
     def transport(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
         """For `webhook_transports`."""
@@ -86,7 +87,7 @@ class Extension:
 
     def _answer(self, path: str) -> tuple[int, Any]:
         if path == f"/apis/{GROUP}/{VERSION}":
-            return self.status, RESOURCES
+            return self.status, self.resources
         if path == "/openapi/v3":
             url = f"/openapi/v3/apis/{GROUP}/{VERSION}?hash=1"
             return 200, {"paths": {f"apis/{GROUP}/{VERSION}": {"serverRelativeURL": url}}}

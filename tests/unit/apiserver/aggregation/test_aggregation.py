@@ -302,6 +302,20 @@ def test_a_group_that_cannot_be_reached_is_listed_as_stale() -> None:
     played(check)
 
 
+@pytest.mark.parametrize("nonsense", [[], {"resources": [{"kind": "Fruit"}]}, {"resources": 1}, "fruit"])
+def test_discovery_that_is_none_does_no_harm(nonsense: Any) -> None:
+    """The group is stale, its paths are served, and so is everything else."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        extension.resources = nonsense
+        await add(cluster)
+        _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
+        assert document["items"][-1]["versions"] == [{"version": VERSION, "freshness": "Stale"}]
+        assert (await cluster.api.request("GET", FRUITS))["kind"] == "FruitList"
+
+    played(check)
+
+
 def test_a_higher_priority_brings_a_group_to_the_front() -> None:
     """Only the APIServices' own group comes before all."""
 
@@ -322,6 +336,22 @@ def test_openapi_has_the_documents_of_aggregated_apis() -> None:
         url = index["paths"][f"apis/{GROUP}/{VERSION}"]["serverRelativeURL"]
         assert "apis/apps/v1" in index["paths"]
         assert (await cluster.api.request("GET", url))["info"]["title"] == "fruit"
+
+    played(check)
+
+
+def test_a_restart_finds_everything_as_it_was() -> None:
+    """An aggregated API is served at once; what was made of the local APIServices is mended."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        await cluster.api.patch(API_SERVICES, "v1.apps", {"spec": {"versionPriority": 3}})
+        await cluster.api.delete(API_SERVICES, "v1.batch")
+        await cluster.stop_server()
+        await cluster.start_server()
+        assert (await cluster.api.request("GET", FRUITS))["kind"] == "FruitList"
+        assert (await cluster.api.get(API_SERVICES, "v1.apps"))["spec"]["versionPriority"] == 15
+        assert (await available(cluster, "v1.batch"))["status"] == "True"
 
     played(check)
 
