@@ -57,6 +57,14 @@ def parser() -> argparse.ArgumentParser:
     add("--client-ca-file", type=Path, metavar="FILE", help="whose client certificates name users (CN) and groups (O)")
     add("--proxy-client-cert-file", type=Path, metavar="FILE", help="the certificate shown to aggregated API servers")
     add("--proxy-client-key-file", type=Path, metavar="FILE", help="its key")
+    add("--requestheader-client-ca-file", type=Path, metavar="FILE", help="who signed it, told to those servers")
+    add(
+        "--requestheader-allowed-names",
+        type=_names,
+        default=[],
+        metavar="LIST",
+        help="the common names of that certificate, told to them too (default: any)",
+    )
     _add_token_flags(add)
     add("--max-requests-inflight", type=_count, default=MAX_READS, metavar="N", help="reads at once; 0: no limit")
     add(

@@ -11,7 +11,7 @@ import random
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -19,6 +19,7 @@ import uvicorn
 
 from apiserver import flags
 from apiserver.admission.catalog import PluginFlagError, enabled
+from apiserver.aggregation.known_by import known_by
 from apiserver.auth.authentication import API_AUDIENCES, TokenFile
 from apiserver.auth.modes import ALWAYS_ALLOW, RBAC, ModeError, check_modes
 from apiserver.auth.tokens.discovery import KEYS_PATH
@@ -82,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             flags=flags.shown(options),
             schema=Schema.load(options.kubernetes_version),
             proxy_certificate=_proxy_certificate(options),
+            known_by=_known_by(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -148,6 +150,16 @@ def _proxy_certificate(options: argparse.Namespace) -> tuple[str, str] | None:
         given = f"--proxy-client-cert-file={certificate} --proxy-client-key-file={key}"
         raise UsageError(f"{given}: {error.strerror or error}") from error
     return str(certificate), str(key)
+
+
+def _known_by(options: argparse.Namespace) -> Mapping[str, str]:
+    try:
+        client_ca, front_proxy_ca = (
+            file.read_text() if file else "" for file in (options.client_ca_file, options.requestheader_client_ca_file)
+        )
+    except OSError as error:
+        raise UsageError(f"--requestheader-client-ca-file={error.filename}: {error.strerror}") from error
+    return known_by(client_ca, front_proxy_ca, options.requestheader_allowed_names)
 
 
 def _check_audit_log(path: str) -> None:

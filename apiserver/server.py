@@ -16,6 +16,7 @@ from apiserver.admission.catalog import DEFAULT_ON, Dependencies, chain_of
 from apiserver.admission.quota_ledger import StorageLedger
 from apiserver.admission.webhooks.metrics import WebhookMetrics
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.aggregation.known_by import publish
 from apiserver.aggregation.registration import Registration
 from apiserver.auth.authentication import MASTERS, Authenticator, TokenSource, User
 from apiserver.auth.bootstrap.users import NODE_RULES
@@ -114,14 +115,16 @@ class ApiServer:
         schema: Schema | None = None,
         flags: Mapping[str, str] | None = None,
         proxy_certificate: tuple[str, str] | None = None,
+        known_by: Mapping[str, str] | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
         `keys_uri` is where others find the public keys of service account tokens, `own_address` (HOST:PORT) where
         webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks and
         aggregated API servers are called over; to the latter the server shows `proxy_certificate`, files of a
-        certificate and its key. `service_ranges` are the CIDRs that cluster IPs come from: one, or one of each family.
-        `schema` is that of another minor version: what it does not have is not served. `flags` are what /flagz shows.
+        certificate and its key, and `known_by` tells them (`aggregation/known_by.py`). `service_ranges` are the CIDRs
+        that cluster IPs come from: one, or one of each family. `schema` is that of another minor version: what it does
+        not have is not served. `flags` are what /flagz shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -160,6 +163,7 @@ class ApiServer:
         limits = limits or InFlightLimits()
         self._aggregator = Aggregator(self.registry, self._outgoing, proxy_certificate)
         self._registration = Registration(self.registry)
+        self._known_by = known_by or {}
         aggregated = self._aggregator.aggregated
         self._proxy = Proxy(aggregated, self._aggregator.calls, gate, limits, times)
         metrics = Metrics(
@@ -208,6 +212,7 @@ class ApiServer:
                 await bootstrap(self.registry)
                 await self._address_repair.check_all()
                 await self._registration.start()
+                await publish(self.registry, self._known_by)
                 background.append(tasks.create_task(self._registration.run()))
                 background.append(tasks.create_task(self._aggregator.run()))
                 background.append(tasks.create_task(self._default_range.run()))

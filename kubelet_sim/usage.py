@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -108,6 +109,7 @@ def _asked(container: Json, what: str, resource: str) -> float | None:
     return None if quantity is None else parse(str(quantity)).approximate()
 
 
+@lru_cache(maxsize=4096)  # of all there are in a cluster few differ; full: the least recent are read again
 def _curve(word: str, text: str, request: float | None) -> Curve:
     points: list[Point] = []
     for part in text.split(","):

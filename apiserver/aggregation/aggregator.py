@@ -14,11 +14,12 @@ from apiserver.aggregation.availability import Verdict
 from apiserver.aggregation.calls import Calls
 from apiserver.aggregation.keeper import Keeper
 from apiserver.aggregation.metrics import AvailabilityMetrics
-from apiserver.aggregation.remote import API_SERVICES, AVAILABLE, Remote, is_available, remotes_of
-from apiserver.auth.authentication import MASTERS, User
+from apiserver.aggregation.priorities import ITSELF as GROUP
+from apiserver.aggregation.remote import API_SERVICES, AVAILABLE, KIND, Remote, is_available, remotes_of
 from apiserver.outgoing.outgoing import Outgoing
 from apiserver.registry.context import SERVER, Context
 from apiserver.registry.registry import Registry
+from apiserver.registry.server_cluster import SYSTEM
 from apiserver.registry.strategy import ServerRules
 from apiserver.storage.interface import Compacted, StorageUnavailable
 from apiserver.watch.broadcast import TooSlow
@@ -29,7 +30,6 @@ from kubeloop.apimachinery.times import format_time
 
 log = structlog.get_logger("apiserver")
 
-_SYSTEM = User("system:apiserver", groups=(MASTERS,))
 _RETRY_SECONDS = 1.0
 
 
@@ -91,9 +91,9 @@ class Aggregator:
             conditions = set_condition(conditions_of(current), verdict.condition, now)
             return {**current, "status": {**(current.get("status") or {}), "conditions": conditions}}
 
-        kind = self._registry.catalog.get("apiregistration.k8s.io", "v1", "apiservices")
+        kind = self._registry.catalog.by_kind(GROUP, KIND)
         assert kind is not None, "APIServices are in the catalog"
-        context = Context(_SYSTEM, name=name, subresource="status", field_manager=SERVER)
+        context = Context(SYSTEM, name=name, subresource="status", field_manager=SERVER)
         try:
             await self._registry.store(kind).patch(change, context, ServerRules())
         except NotFound:

@@ -14,13 +14,14 @@ from typing import Any
 import structlog
 
 from apiserver.aggregation.priorities import BUILT_IN, CUSTOM, Priority
-from apiserver.aggregation.remote import API_SERVICES
-from apiserver.auth.authentication import MASTERS, User
+from apiserver.aggregation.priorities import ITSELF as GROUP
+from apiserver.aggregation.remote import API_SERVICES, KIND
 from apiserver.registry.catalog import Catalog, Kind
 from apiserver.registry.context import SERVER, Context
 from apiserver.registry.custom.definitions import DEFINITIONS
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.registry import Registry
+from apiserver.registry.server_cluster import SYSTEM
 from apiserver.storage.interface import Compacted, StorageUnavailable
 from apiserver.watch.broadcast import TooSlow
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -30,7 +31,6 @@ log = structlog.get_logger("apiserver")
 
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"
 ON_START, ALWAYS = "onstart", "true"
-_SYSTEM = User("system:apiserver", groups=(MASTERS,))
 _RETRY_SECONDS = 1.0
 
 Wanted = Mapping[str, Object]  # by name
@@ -81,7 +81,7 @@ class Registration:
         await asyncio.gather(*work)
 
     async def _create(self, obj: Object) -> None:
-        await _unless_overtaken(self._registry.store(self._kind()).create(obj, _context()))
+        await _unless_overtaken(self._machinery.cluster.create(GROUP, KIND, obj))
 
     async def _mend(self, name: str, spec: Object) -> None:
         def change(current: Object) -> Object:
@@ -94,7 +94,7 @@ class Registration:
         await _unless_overtaken(self._registry.deleter(self._kind()).delete(_context(name_of(current)), options))
 
     def _kind(self) -> Kind:
-        kind = self._registry.catalog.get("apiregistration.k8s.io", "v1", "apiservices")
+        kind = self._registry.catalog.by_kind(GROUP, KIND)
         assert kind is not None, "APIServices are in the catalog"
         return kind
 
@@ -107,8 +107,8 @@ async def _unless_overtaken(write: Awaitable[object]) -> None:
         return
 
 
-def _context(name: str = "") -> Context:
-    return Context(_SYSTEM, name=name, field_manager=SERVER)
+def _context(name: str) -> Context:
+    return Context(SYSTEM, name=name, field_manager=SERVER)
 
 
 def _of_built_in(catalog: Catalog) -> Wanted:

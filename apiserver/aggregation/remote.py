@@ -9,7 +9,7 @@ from apiserver.outgoing.trust import Trust
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.meta import ReadOnlyObject, name_of
 
-API_SERVICES = "apiservices.apiregistration.k8s.io"
+API_SERVICES, KIND = "apiservices.apiregistration.k8s.io", "APIService"
 AVAILABLE = "Available"
 DEFAULT_PORT = 443
 

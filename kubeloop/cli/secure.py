@@ -37,6 +37,7 @@ HOSTS = (
 )
 
 CONTROLLERS, SCHEDULER, NODES, METRICS = "kube-controller-manager", "kube-scheduler", "kubelet-sim", "metrics-server"
+FRONT_PROXY = "front-proxy-client"
 METRICS_HOST = "metrics-server.kube-system.svc"
 # Process -> the user it is, and its groups. The scheduler does with what RBAC gives to its user; the loops would be one
 # user each in a real cluster, and the nodes one each, with an authorizer of their own.
@@ -72,6 +73,8 @@ class Secured:
             f"--token-auth-file={self.folder / 'tokens.csv'}",
             f"--proxy-client-cert-file={self.folder / 'front-proxy-client.crt'}",
             f"--proxy-client-key-file={self.folder / 'front-proxy-client.key'}",
+            f"--requestheader-client-ca-file={self.folder / 'front-proxy' / 'ca.crt'}",
+            f"--requestheader-allowed-names={FRONT_PROXY}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
         ]
@@ -99,7 +102,7 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     authority = Authority.kept_in(folder, now)
     _write(folder, "apiserver", authority.for_server("kube-apiserver", HOSTS))
     _write(folder, "metrics-server", authority.for_server(METRICS, [METRICS_HOST]))
-    _write(folder, "front-proxy-client", _front_proxy(folder, now).for_client("front-proxy-client", []))
+    _write(folder, "front-proxy-client", _front_proxy(folder, now).for_client(FRONT_PROXY, []))
     admin = authority.for_client(ADMIN, [MASTERS])
     login = Login(options.server, ca=authority.certificate, certificate=admin.certificate, key=admin.key)
     secured = Secured(folder, login)

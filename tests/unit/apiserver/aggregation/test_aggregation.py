@@ -9,9 +9,17 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver.aggregation.known_by import NAME as NAME_OF_TRUST
+from apiserver.aggregation.known_by import known_by, publish
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.errors import ApiError
-from kubeloop.apimachinery.resource import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, SERVICES
+from kubeloop.apimachinery.resource import (
+    API_SERVICES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    ENDPOINT_SLICES,
+    SERVICES,
+)
 from kubeloop.client.transport import Request
 from kubeloop.testing.cluster import Cluster, run_cluster
 from tests.testkit.extension import DISCOVERED, GROUP, VERSION, Extension, a_service, an_api_service
@@ -336,6 +344,24 @@ def test_openapi_has_the_documents_of_aggregated_apis() -> None:
         url = index["paths"][f"apis/{GROUP}/{VERSION}"]["serverRelativeURL"]
         assert "apis/apps/v1" in index["paths"]
         assert (await cluster.api.request("GET", url))["info"]["title"] == "fruit"
+
+    played(check)
+
+
+def test_aggregated_servers_are_told_whom_to_believe() -> None:
+    """In the ConfigMap they read when they start, which is kept up to date and keeps what others wrote into it."""
+    data = known_by("users", "front", ["front-proxy-client"])
+    assert data["requestheader-allowed-names"] == '["front-proxy-client"]'
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        registry = cluster.server.registry
+        await publish(registry, {})
+        await publish(registry, {**data, "client-ca-file": "old"})
+        await cluster.api.patch(CONFIG_MAPS, NAME_OF_TRUST, {"data": {"mine": "too"}}, "kube-system")
+        await publish(registry, data)
+        await publish(registry, data)
+        found = await cluster.api.get(CONFIG_MAPS, NAME_OF_TRUST, "kube-system")
+        assert found["data"] == {**data, "mine": "too"}
 
     played(check)
 
