@@ -1,7 +1,7 @@
 """Events that people read: `await recorder.event(pod, "Normal", "Scheduled", "…")`.
 
-Telling never blocks and never fails a reconcile: events go into a bounded queue that one task drains. Repeats are
-aggregated by the correlator. Made by `manager.event_recorder`, which also runs it.
+Telling never blocks and never fails a reconcile: events go into bounded lanes, each of which one task drains. Repeats
+are aggregated by the correlator. Made by `manager.event_recorder`, which also runs it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import structlog
 
@@ -26,11 +28,36 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-MAX_WAITING_EVENTS = 1000
+# Events about one object keep their order; those about others need not wait for them, nor for a try that failed.
+LANES = 8
+MAX_WAITING_EVENTS = 250  # in each lane
 _MAX_TRIES = 12
 _RETRY_SECONDS = 10.0
 _TRIED_AGAIN = (TooManyRequests.code, ServiceUnavailable.code, Timeout.code)  # ConnectionFailed is a 503
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Lane:
+    """Events that are sent one after the other, by a task that lives as long as there are any."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Object] = deque()  # at most MAX_WAITING_EVENTS; full: the oldest is dropped and counted
+        self.is_draining = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._waiting and not self.is_draining
+
+    def add(self, event: Object) -> Object | None:
+        """The event that had to make room, if any."""
+        self._waiting.append(event)
+        return self._waiting.popleft() if len(self._waiting) > MAX_WAITING_EVENTS else None
+
+    async def drain(self, send: Callable[[Object], Awaitable[None]]) -> None:
+        """`is_draining` says that this runs; set by whoever starts it, so that nobody starts it twice."""
+        while self._waiting:
+            await send(self._waiting.popleft())
+        self.is_draining = False
 
 
 class EventRecorder:
@@ -45,7 +72,7 @@ class EventRecorder:
     ) -> None:
         self._api, self._component, self._host = api, component, host
         self._clock, self._rng, self._metrics = clock, rng, metrics
-        self._waiting: deque[Object] = deque()  # at most MAX_WAITING_EVENTS; full: the oldest is dropped and counted
+        self._lanes: dict[int, _Lane] = {}  # at most LANES
         self._has_work = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -59,24 +86,35 @@ class EventRecorder:
         now = self._clock.now()
         about = reference_to(obj, field_path)
         event = new_event(about, self._component, self._host, event_type, reason, message, now, self._suffix(now))
-        self._waiting.append(event)
-        if len(self._waiting) > MAX_WAITING_EVENTS:
-            self._dropped(self._waiting.popleft(), "queue_full")
+        dropped = self._lane_of(about).add(event)
+        if dropped is not None:
+            self._dropped(dropped, "queue_full")
         self._is_idle.clear()
         self._has_work.set()
 
     async def run(self) -> None:
-        """Send what waits, one after the other, until cancelled."""
-        while True:
-            await self._has_work.wait()
-            while self._waiting:
-                await self._send(self._waiting.popleft())
-            self._has_work.clear()
-            self._is_idle.set()
+        """Send what waits, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self._has_work.wait()
+                self._has_work.clear()
+                for lane in self._lanes.values():
+                    if not lane.is_idle and not lane.is_draining:
+                        lane.is_draining = True
+                        tasks.create_task(self._drain(lane), name=f"{self._component}: events")
 
     async def flush(self) -> None:
         """Wait until everything told so far is sent or given up: for a graceful stop, and for tests."""
         await self._is_idle.wait()
+
+    async def _drain(self, lane: _Lane) -> None:
+        await lane.drain(self._send)
+        if all(each.is_idle for each in self._lanes.values()):
+            self._is_idle.set()
+
+    def _lane_of(self, about: ReadOnlyObject) -> _Lane:
+        named = f"{about.get('kind')} {about.get('namespace')} {about.get('name')}"
+        return self._lanes.setdefault(crc32(named.encode()) % LANES, _Lane())
 
     async def _send(self, event: Object) -> None:
         correlated = self._correlator.correlate(event, self._clock.now())
