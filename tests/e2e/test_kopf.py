@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,24 @@ import pytest
 
 from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.cli.kubeconfig_file import Login
+from kubeloop.cli.options import UpOptions
 from kubeloop.cli.programs import find_kubectl
 from kubeloop.cli.throwaway import free_port
+from tests.testkit.certificates import is_trusted
 from tests.testkit.eventually import eventually
 from tests.testkit.git_repositories import RealRepository
+from tests.testkit.operator_process import kubeconfig_of
 from tests.testkit.stack import ROOT, Kubectl, Stack, is_ready, running
 
 pytestmark = pytest.mark.e2e
 
 OPERATORS = ROOT / "tests" / "e2e" / "kopf_operators"
+BRIEF_CERTIFICATE = """
+apiVersion: certs.example.com/v1
+kind: Certificate
+metadata: {name: brief}
+spec: {secretName: brief-tls, dnsNames: [brief.example.com], duration: 1m, renewBefore: 58s}
+"""
 EXAMPLES = ROOT / "examples" / "operators"
 GUIDE = ROOT / "docs" / "clients" / "kopf.md"
 
@@ -46,17 +56,16 @@ def kopf_run(
         yield process
 
 
-@pytest.fixture(scope="module", autouse=True)
-def definitions(stack: Stack) -> Iterator[None]:
-    """The example operators' own, and the peering of kopf."""
-    everywhere = Kubectl(stack.kubectl.kubeconfig, namespace="")
-    applied = [EXAMPLES / "mysql_backup" / "manifests", EXAMPLES / "gitops" / "manifests", OPERATORS / "peering.yaml"]
-    for manifests in applied:
-        everywhere(f"apply -f {manifests}")
-    everywhere("wait --for=condition=Established --timeout=30s crd --all")
-    yield
-    for manifests in reversed(applied):
-        everywhere(f"delete -f {manifests} --wait=false")
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    """A stack of this module's own, over TLS and with RBAC; the definitions of the example operators are in it."""
+    with Stack(UpOptions(nodes=1, secure=True)) as running:
+        everywhere = Kubectl(running.kubectl.kubeconfig, namespace="")
+        for name in ("mysql_backup", "certificate", "gitops"):
+            everywhere(f"apply -f {EXAMPLES / name / 'manifests'}")
+        everywhere(f"apply -f {OPERATORS / 'peering.yaml'} -f {OPERATORS / 'rbac.yaml'}")
+        everywhere("wait --for=condition=Established --timeout=30s crd --all")
+        yield running
 
 
 @pytest.fixture
@@ -114,6 +123,27 @@ def test_git_is_applied_by_a_timer(kubectl: Kubectl, tmp_path: Path, operators: 
         kubectl("delete application web --timeout=60s")
 
         assert (2, "") == (replicas, kubectl("get deployment web --ignore-not-found"))
+
+
+@pytest.mark.usefixtures("calm")
+def test_certificates_are_renewed_by_daemons(stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
+    """As a ServiceAccount with few rights: issued, trusted, renewed when it is time, made anew when lost, collected."""
+    account = kubeconfig_of(stack, "certificate-system", "certificate-operator", tmp_path)
+    with kopf_run(Kubectl(account, kubectl.namespace), tmp_path, "certificate"):
+        kubectl(f"apply -f {EXAMPLES / 'certificate' / 'sample.yaml'}")
+        kubectl("wait --for=condition=Ready --timeout=60s certificate/shop-ca certificate/web")
+        secret = kubectl.json("get secret web-tls")
+        kubectl("delete secret web-tls")
+        eventually(lambda: _revision_of(kubectl, "web") == 2, "it is made anew")
+
+        kubectl("apply -f -", BRIEF_CERTIFICATE)
+        eventually(lambda: _revision_of(kubectl, "brief") >= 2, "it is renewed when it is time")
+        events = kubectl("get events")
+        kubectl("delete certificates --all --timeout=60s")
+        eventually(lambda: "-tls" not in kubectl("get secrets -o name"), "Secrets go with their Certificates")
+
+    assert is_trusted(secret, "www.shop.example.com", datetime.now(UTC))
+    assert "certificate/brief" in events
 
 
 def test_of_two_peers_the_one_of_lower_priority_pauses(kubectl: Kubectl, tmp_path: Path) -> None:
@@ -201,6 +231,10 @@ def _records(stack: Stack, namespace: str) -> list[str]:
 def _revision(kubectl: Kubectl) -> tuple[str, str]:
     sync = kubectl.json("get application web").get("status", {}).get("sync", {})
     return sync.get("status", ""), sync.get("revision", "")
+
+
+def _revision_of(kubectl: Kubectl, name: str) -> int:
+    return int(kubectl.json(f"get certificate {name}").get("status", {}).get("revision", 0))
 
 
 def _replicas(kubectl: Kubectl) -> int:

@@ -19,15 +19,21 @@ _BRIEF_LEASE = (
 )
 
 
+def kubeconfig_of(stack: Stack, namespace: str, account: str, folder: Path) -> Path:
+    """A file by which its user is that ServiceAccount, at a stack with --secure."""
+    token = stack.kubectl(f"--namespace={namespace} create token {account}").strip()
+    ca = (stack.data_dir / "pki" / "ca.crt").read_text()
+    kubeconfig = folder / f"{account}.kubeconfig"
+    kubeconfig.write_text(Login(stack.server, token=token, ca=ca).kubeconfig(account))
+    return kubeconfig
+
+
 @contextmanager
 def operator(
     stack: Stack, name: str, namespace: str, account: str, folder: Path, flags: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
     """`python -m examples.operators.NAME` at a stack with --secure; what it logs is in `folder`."""
-    token = stack.kubectl(f"--namespace={namespace} create token {account}").strip()
-    ca = (stack.data_dir / "pki" / "ca.crt").read_text()
-    kubeconfig = folder / f"{account}.kubeconfig"
-    kubeconfig.write_text(Login(stack.server, token=token, ca=ca).kubeconfig(account))
+    kubeconfig = kubeconfig_of(stack, namespace, account, folder)
     command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *_BRIEF_LEASE, *flags)
     with (folder / f"{account}.log").open("a") as log, running(*command, output=log.fileno()) as process:
         yield process
