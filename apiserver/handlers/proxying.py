@@ -7,7 +7,7 @@ handler_proxy.go (v1.36). Upgraded connections (SPDY, WebSocket) are not passed 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from urllib.parse import quote
 
 import structlog
@@ -103,8 +103,9 @@ class Proxy:
             body = b"" if method in ("GET", "HEAD") else (await read_body(dict(scope["headers"]), receive)).raw
             forward = self._forward(remote, scope, user, body, receive, exchange, is_long_running(access))
             if _is_discovery(scope["path"]):
-                seconds = min(seconds or DISCOVERY_SECONDS, DISCOVERY_SECONDS)
-            elif seconds is None and not is_long_running(access):
+                await _soon(forward)
+                return
+            if seconds is None and not is_long_running(access):
                 seconds = self._times.request_seconds
             await within(seconds, forward)
 
@@ -182,6 +183,14 @@ def _headers(scope: Scope, user: User, body: bytes) -> Iterator[tuple[bytes, byt
     if body:
         yield b"content-length", b"%d" % len(body)
     yield from identity(user)
+
+
+async def _soon(forward: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(DISCOVERY_SECONDS):
+            await forward
+    except TimeoutError as error:
+        raise CallError("context deadline exceeded") from error
 
 
 def _is_discovery(path: str) -> bool:

@@ -64,6 +64,7 @@ class Extension:
     events: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
     is_down: bool = False
+    is_silent: bool = False  # answers nothing, and does not hang up
     status: int = 200  # of discovery
     resources: Any = field(default_factory=lambda: RESOURCES)
 
@@ -77,6 +78,8 @@ class Extension:
         target = scope["path"] + (f"?{query}" if query else "")
         headers = [(name.decode(), value.decode()) for name, value in scope["headers"]]
         self.asked.append(Asked(scope["method"], target, headers, message.get("body", b"")))
+        if self.is_silent:
+            await asyncio.Event().wait()
         if "watch=" in query:
             await self._watch(receive, send)
             return

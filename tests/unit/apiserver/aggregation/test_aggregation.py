@@ -274,6 +274,45 @@ def test_a_watch_streams_and_ends_with_its_client() -> None:
     played(check)
 
 
+def test_a_server_that_stops_ends_the_watches_it_passed_on() -> None:
+    """As its own: they would last for ever, and it would wait for them."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        response = await cluster.transport("test").send(Request("GET", f"{FRUITS}?watch=true", {}, b""))
+        cluster.server.end_watches()
+        async with asyncio.timeout(5):
+            assert [chunk async for chunk in response.chunks()] == []
+            await extension.hung_up.wait()
+        await response.aclose()
+
+    played(check)
+
+
+@pytest.mark.parametrize(
+    ("path", "seconds", "message"),
+    [
+        (PATH, 5, "error trying to reach service: context deadline exceeded"),
+        (FRUITS, 60, "Timeout: request did not complete within requested timeout - context deadline exceeded"),
+        (f"{FRUITS}?timeout=2s", 2, "Timeout: request did not complete within requested timeout"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_given_up(path: str, seconds: float, message: str) -> None:
+    """Discovery soon, for everybody waits for it; anything else when the time of a request is over."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        extension.is_silent = True
+        began = cluster.clock.monotonic()
+        response = await cluster.transport("test").send(Request("GET", path, {}, b""))
+        assert response.status == (503 if path == PATH else 504)
+        assert message in (await response.read()).decode()
+        await response.aclose()
+        assert cluster.clock.monotonic() - began == pytest.approx(seconds, abs=0.1)
+
+    played(check)
+
+
 # -- discovery --------------------------------------------------------------------------------------------------------
 
 
