@@ -21,9 +21,17 @@ from examples.operators.gitops.tracked import Tracked
 from examples.operators.gitops.wanted import Plan, plan
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, finalizers_of, is_being_deleted, key_of
 from kubeloop.client.discovery import KindMapper
-from kubeloop.runtime import DONE, Controller, For, Manager, RequeueAfter, Result
-from kubeloop.runtime.apply import patch_status
-from kubeloop.runtime.finalizers import ensure_finalizer, remove_finalizer
+from kubeloop.runtime import (
+    DONE,
+    Controller,
+    For,
+    Manager,
+    RequeueAfter,
+    Result,
+    ensure_finalizer,
+    patch_status,
+    remove_finalizer,
+)
 from kubeloop.runtime.predicates import annotations_changed, any_of, generation_changed
 from kubeloop.runtime.source import Enqueue
 

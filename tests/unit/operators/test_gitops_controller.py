@@ -7,7 +7,7 @@ import json
 import pytest
 
 from examples.operators.gitops.application import APPLICATIONS, SYNC_REQUEST, TRACKING
-from kubeloop.apimachinery.resource import CONFIG_MAPS, NAMESPACES
+from kubeloop.apimachinery.resource import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES
 from kubeloop.client.api import APPLY
 from tests.unit.operators.applications import (
     WIDGETS,
@@ -91,6 +91,58 @@ def test_a_restarted_controller_compares_each_object_once() -> None:
 
         targets = [write.target.partition("?") for write in gitops.cluster.writes[before:]]
         assert [True, True] == ["dryRun=All" in query for _, _, query in targets]
+
+    run_gitops(check)
+
+
+def test_what_the_server_spells_otherwise_is_no_difference() -> None:
+    """Defaults, quantities, and what kubectl's dry run leaves in a manifest: compared as the server sees them."""
+
+    async def check(gitops: GitOps) -> None:
+        container = {"name": "web", "image": "web:1", "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}}
+        container["ports"] = [{"containerPort": 80}]
+        template = {
+            "metadata": {"labels": {"app": "web"}, "creationTimestamp": None},
+            "spec": {"containers": [container]},
+        }
+        deployment = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web", "creationTimestamp": None},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}, "strategy": {}, "template": template},
+            "status": {},
+        }
+        await gitops.reported_after_creation(an_application(), json.dumps(deployment))
+        created = await gitops.api.get(DEPLOYMENTS, "web", "default")
+        gitops.cluster.cut_off("gitops")
+
+        await gitops.cluster.clock.sleep(60)
+
+        assert created == await gitops.api.get(DEPLOYMENTS, "web", "default")
+        assert {"web": ("Synced", "Progressing", "waiting for the controller to observe the newest spec")} == entries(
+            await gitops.application()
+        )
+
+    run_gitops(check)
+
+
+@pytest.mark.parametrize("writes", [1, 3, 5])
+def test_an_api_server_that_goes_away_in_the_middle_of_a_sync(writes: int) -> None:
+    """The pass is begun again when it is back, and nothing is told as a failure of the manifests."""
+
+    async def check(gitops: GitOps) -> None:
+        commit = gitops.commit(a_config_map("a"), a_config_map("b"), a_config_map("c"))
+        await gitops.create(an_application())
+        await gitops.cluster.eventually(lambda: gitops.writes() >= writes, every_seconds=0.0001)
+        await gitops.cluster.stop_server()
+        await gitops.cluster.clock.sleep(30)
+        await gitops.cluster.start_server()
+
+        await gitops.reported("Synced", commit)
+        await gitops.cluster.settled()
+
+        assert ["a", "b", "c"] == sorted(entries(await gitops.application()))
+        assert "Warning" not in [type_ for type_, _ in await gitops.events()]
 
     run_gitops(check)
 
