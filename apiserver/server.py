@@ -64,6 +64,7 @@ from apiserver.resources.services.default_range import DefaultRange
 from apiserver.schema.definitions import Schema
 from apiserver.storage.compaction import Compactor
 from apiserver.storage.interface import Storage
+from apiserver.token_tracking import TokenTracking
 from apiserver.watch.cache import WatchCache
 from apiserver.watch.node_pods import NodePods
 from apiserver.watch.tail import Tail
@@ -154,8 +155,9 @@ class ApiServer:
         self._custom_resources = CustomResources(self.registry, schema.metadata_codec(), conversions.converter_of)
         sources = tuple(token_sources)
         keyring = keyring or Keyring()
+        self._token_tracking = TokenTracking(self.registry, clock)
         tokens = ServiceAccountTokens(reader, keyring, clock, rng, token_settings)
-        legacy_tokens = LegacyTokens(reader, keyring, tokens.settings.audiences)
+        legacy_tokens = LegacyTokens(reader, keyring, tokens.settings.audiences, self._token_tracking.used)
         authenticator = Authenticator((*sources, legacy_tokens, tokens), allow_anonymous, tokens.settings.audiences)
         kubectl = User(insecure_kubectl_user, groups=UNSECURED.groups) if insecure_kubectl_user else None
         asks = bool(sources) or knows_certificates
@@ -210,6 +212,8 @@ class ApiServer:
                     background.append(tasks.create_task(self._audit_log.run()))
                 await self._default_range.sync()
                 await bootstrap(self.registry)
+                await self._token_tracking.start()
+                background.append(tasks.create_task(self._token_tracking.run()))
                 await self._address_repair.check_all()
                 await self._registration.start()
                 await publish(self.registry, self._known_by)

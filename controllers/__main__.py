@@ -68,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
         help="the key that signs tokens in Secrets, the API server's own; made with the first token where it is not"
         " there. Without this no such Secret is filled",
     )
+    parser.add_argument(
+        "--legacy-service-account-token-clean-up-period",
+        type=flags.duration,
+        default=catalog.Settings().legacy_token_seconds,
+        help="how long a token that an old cluster made of itself may go unused before it is removed (default 8760h)",
+    )
     signing_flags.add_flags(parser)
     autoscaling_flags.add_flags(parser)
     return parser
@@ -85,6 +91,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         default_storage_class=arguments.default_storage_class,
         cluster_cidr=arguments.cluster_cidr,
         service_account_key=arguments.service_account_private_key_file,
+        legacy_token_seconds=arguments.legacy_service_account_token_clean_up_period,
         signing=signing_flags.signing_of(arguments),
         autoscaling=autoscaling_flags.settings_of(arguments),
     )

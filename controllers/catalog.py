@@ -23,6 +23,7 @@ from controllers import (
     garbage_collector,
     horizontal_pod_autoscaler,
     job,
+    legacy_tokens,
     namespace,
     node_ipam,
     node_lifecycle,
@@ -55,6 +56,7 @@ class Settings:
     cluster_cidr: str = node_ipam.DEFAULT_CLUSTER_CIDR
     autoscaling: horizontal_pod_autoscaler.Settings = horizontal_pod_autoscaler.USUAL
     service_account_key: Path | None = None
+    legacy_token_seconds: float = legacy_tokens.DEFAULT_SECONDS
     signing: Signing = field(default_factory=Signing)
 
 
@@ -83,6 +85,12 @@ LOOPS: tuple[Loop, ...] = (
         "serviceaccount-token",
         service_account_tokens.add_to,
         ("root_ca", "service_account_key"),
+    ),
+    Loop(
+        "legacy-serviceaccount-token-cleaner-controller",
+        "legacy-service-account-token-cleaner",
+        legacy_tokens.add_to,
+        ("legacy_token_seconds",),
     ),
     Loop("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", root_ca_publisher.add_to, ("root_ca",)),
     Loop("deployment-controller", "deployment", deployment.add_to),

@@ -171,6 +171,8 @@ def test_a_token_in_a_secret_is_a_login(secure_stack: Stack, authority: Authorit
     assert (authority.certificate.strip(), "default") == (data["ca.crt"].strip(), data["namespace"])
     assert "system:serviceaccount:default:keeper" == whoami(keeper)["username"]
 
+    eventually(lambda: "legacy-token-last-used" in admin("get secret keeper -o yaml"), "the use is noted")
+
     admin("delete secret keeper")
     with pytest.raises(KubectlError, match="You must be logged in to the server"):
         keeper("auth whoami")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from apiserver.auth.authentication import Identity, TokenRefused, service_account_user
 from apiserver.auth.tokens.keyring import Keyring
@@ -15,9 +15,7 @@ from apiserver.auth.tokens.verification import Verification, shared_audiences
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.meta import ReadOnlyObject, is_being_deleted, labels_of, uid_of
 from kubeloop.tokens.jwt import Claims
-from kubeloop.tokens.legacy import ISSUER, NAME_CLAIM, NAMESPACE_CLAIM, SECRET_CLAIM, UID_CLAIM
-
-INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
+from kubeloop.tokens.legacy import INVALID_SINCE, ISSUER, NAME_CLAIM, NAMESPACE_CLAIM, SECRET_CLAIM, UID_CLAIM
 
 # What a token must say, and how its absence is told.
 _CLAIMS = (
@@ -30,10 +28,16 @@ _CLAIMS = (
 
 
 class LegacyTokens:
-    """A TokenSource. `audiences` are this server's own: the tokens name none."""
+    """A TokenSource. `audiences` are this server's own: the tokens name none. `used` is told whose token was used."""
 
-    def __init__(self, reader: Reader, keyring: Keyring, audiences: Sequence[str]) -> None:
-        self._reader, self._audiences = reader, audiences
+    def __init__(
+        self,
+        reader: Reader,
+        keyring: Keyring,
+        audiences: Sequence[str],
+        used: Callable[[ReadOnlyObject], None] = lambda secret: None,
+    ) -> None:
+        self._reader, self._audiences, self._used = reader, audiences, used
         self._verification = Verification(keyring, (ISSUER,))
 
     def identify(self, token: str, audiences: Sequence[str]) -> Identity | None:
@@ -45,6 +49,7 @@ class LegacyTokens:
         namespace, name, uid = claims[NAMESPACE_CLAIM], claims[NAME_CLAIM], claims[UID_CLAIM]
         secret = self._secret_with(token, namespace, claims[SECRET_CLAIM])
         self._check_account(namespace, name, uid)
+        self._used(secret)
         if labels_of(secret).get(INVALID_SINCE):
             raise TokenRefused(_marked_invalid(namespace, claims[SECRET_CLAIM], name))
         return Identity(service_account_user(namespace, name, uid), shared)

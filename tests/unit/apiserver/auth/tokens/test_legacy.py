@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,20 @@ def test_a_token_that_was_marked_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(TokenRefused, match=r"the token in secret apps/bot-token .* has been marked invalid"):
         identify(tmp_path, secret=secret)
+
+
+def test_uses_are_told(tmp_path: Path) -> None:
+    """Of tokens that are good, and of those that were marked: somebody still has them."""
+    file = tmp_path / key_file.NAME
+    file.write_bytes(KEY.to_pem())
+    told: list[str] = []
+    for labels in ({}, {"kubernetes.io/legacy-token-invalid-since": "2026-01-01"}):
+        reader = DictReader().put("serviceaccounts", BOT).put("secrets", a_secret(labels=labels))
+        tokens = LegacyTokens(reader, Keyring(file), API_AUDIENCES, lambda used: told.append(used["metadata"]["name"]))
+        with suppress(TokenRefused):
+            tokens.identify(TOKEN, API_AUDIENCES)
+
+    assert ["bot-token", "bot-token"] == told
 
 
 def test_a_token_for_others_is_none(tmp_path: Path) -> None:
