@@ -16,7 +16,7 @@ from examples.operators.certificate.inspection import Held, cause_to_issue, key_
 from examples.operators.certificate.issuing import secret_with, sign
 from examples.operators.certificate.keys import KeyMaker
 from examples.operators.certificate.model import Wanted, secret_keys
-from examples.operators.certificate.report import Finding, reason_of, status_with
+from examples.operators.certificate.report import Finding, reason_of, status_of
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import (
     Object,
@@ -31,10 +31,20 @@ from kubeloop.apimachinery.meta import (
 )
 from kubeloop.apimachinery.resource import SECRETS
 from kubeloop.apimachinery.times import format_time
-from kubeloop.runtime import DONE, Controller, For, Manager, RequeueAfter, Result, TerminalError, Watches
-from kubeloop.runtime.apply import patch_status
+from kubeloop.runtime import (
+    DONE,
+    Controller,
+    For,
+    Manager,
+    OwnWrites,
+    RequeueAfter,
+    Result,
+    StatusWriter,
+    TerminalError,
+    Unfinished,
+    Watches,
+)
 from kubeloop.runtime.ownership import adopt
-from kubeloop.runtime.result import Unfinished
 
 # A Secret in the way is looked at again after this long: it may be of a type that is not watched.
 LOOK_AGAIN_SECONDS = 60.0
@@ -49,11 +59,15 @@ class CertificateReconciler:
         self.certificates.add_index(_BY_SECRET, secret_keys)
         self.secrets = manager.informer(SECRETS, field_selector=f"type={TLS_TYPE}")
         self._recorder = manager.event_recorder(OPERATOR)
+        self._own_writes = OwnWrites()  # what the cache may not show yet
+        self._statuses = StatusWriter(manager.api, CERTIFICATES, manager.clock, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        obj: ReadOnlyObject | None = self.certificates.get(key)
-        if obj is None or is_being_deleted(obj):
+        cached = self.certificates.get(key)
+        if cached is None or is_being_deleted(cached):
+            self._own_writes.forget(key)
             return DONE  # the garbage collector takes the Secret
+        obj = self._own_writes.latest(cached)
         secret = self.secrets.get(Wanted.of(obj).secret_key)
         found = self._inspect(obj, secret)
         if found.may_issue:  # ask the server: a cache that lags shows the Secret of before the last issue
@@ -97,7 +111,7 @@ class CertificateReconciler:
         except NotFound:
             return None
 
-    async def _issue(self, obj: ReadOnlyObject, found: Finding, secret: Object | None) -> Finding:
+    async def _issue(self, obj: Object, found: Finding, secret: Object | None) -> Finding:
         """What there is to say afterwards. An update carries the version that was read: who wrote meanwhile wins."""
         wanted, authority = found.wanted, found.authority
         key = key_to_keep(wanted, secret)
@@ -118,10 +132,9 @@ class CertificateReconciler:
         if controller_of(secret) is None:
             await adopt(self._api, obj, CERTIFICATES, secret, SECRETS)
 
-    async def _report(self, obj: ReadOnlyObject, found: Finding) -> ReadOnlyObject:
+    async def _report(self, obj: Object, found: Finding) -> Object:
         """Write the status where it says something else, and tell people of each new cause and obstacle."""
-        changes = status_with(obj, found, self._clock.now())
-        reported = await patch_status(self._api, CERTIFICATES, obj, changes, check_version=True)
+        reported = await self._statuses.patch(obj, *status_of(found))
         why = found.cause and (found.obstacle or found.cause)
         if why and why.reason != reason_of(obj, ISSUING):
             await self._recorder.event(obj, "Warning" if found.obstacle else "Normal", why.reason, why.message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,8 +10,8 @@ from examples.operators.certificate.api import ISSUING, READY
 from examples.operators.certificate.authority import Authority, Obstacle
 from examples.operators.certificate.inspection import Cause, Held, renewal_time
 from examples.operators.certificate.model import Wanted
-from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition, set_condition
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
+from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import format_time
 
 
@@ -44,22 +45,17 @@ class Finding:
         return self.held.ends_at if self.cause else self.renewal or self.held.ends_at
 
 
-def status_with(obj: ReadOnlyObject, found: Finding, now: datetime) -> Object:
-    """The fields of the status; None takes a field away."""
+def status_of(found: Finding) -> tuple[Object, Sequence[Condition]]:
+    """The fields of the status, and its conditions; None takes a field away."""
     held, renewal = found.held, found.renewal
-    conditions = conditions_of(obj)
-    for condition in (_ready(found), _issuing(found)):
-        observed = {**condition, "observedGeneration": generation_of(obj)}
-        conditions = set_condition(conditions, observed, format_time(now))
-    return {
-        "observedGeneration": generation_of(obj),
+    fields = {
         "notBefore": format_time(held.starts_at) if held else None,
         "notAfter": format_time(held.ends_at) if held else None,
         "renewalTime": format_time(renewal) if renewal else None,
         "serialNumber": f"{held.certificate.serial_number:x}" if held else None,
         "revision": held.revision if held else found.wanted.issued_before or None,
-        "conditions": conditions,
     }
+    return fields, (_ready(found), _issuing(found))
 
 
 def reason_of(obj: ReadOnlyObject, condition_type: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,8 +18,8 @@ from examples.operators.mysql_backup.api import (
 )
 from examples.operators.mysql_backup.children import job_name
 from examples.operators.mysql_backup.model import Backup
-from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition, is_true, set_condition
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of, metadata
+from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition, is_true
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, metadata
 from kubeloop.apimachinery.times import format_time, seconds_since
 
 # A Job whose pod does not run by then is worth a warning: most often its Secret is missing.
@@ -80,26 +80,24 @@ def _has_succeeded(job_status: Mapping[str, Any]) -> bool:
     return bool(job_status.get("succeeded") or (job_status.get("uncountedTerminatedPods") or {}).get("succeeded"))
 
 
-def status_with(obj: ReadOnlyObject, found: Standing, backup: Backup, now: datetime) -> Object:
-    """The fields of the status that say it; None takes a field away."""
-    conditions = conditions_of(obj)
-    for type_, phase in ((COMPLETE_CONDITION, SUCCEEDED), (FAILED_CONDITION, FAILED)):
-        condition: Condition = {
-            "type": type_,
-            "status": "True" if found.phase == phase else "False",
-            "reason": found.reason,
-            "message": found.message,
-            "observedGeneration": generation_of(obj),
-        }
-        conditions = set_condition(conditions, condition, format_time(now))
-    return {
-        "observedGeneration": generation_of(obj),
+def status_of(found: Standing, backup: Backup) -> tuple[Object, Sequence[Condition]]:
+    """The fields of the status that say it, and its conditions; None takes a field away."""
+    fields = {
         "phase": found.phase,
         "startedAt": found.started_at or None,
         "completedAt": found.completed_at or None,
         "location": backup.location if found.phase == SUCCEEDED else None,
-        "conditions": conditions,
     }
+    conditions = [
+        {
+            "type": type_,
+            "status": "True" if found.phase == phase else "False",
+            "reason": found.reason,
+            "message": found.message,
+        }
+        for type_, phase in ((COMPLETE_CONDITION, SUCCEEDED), (FAILED_CONDITION, FAILED))
+    ]
+    return fields, conditions
 
 
 def reason_of(obj: ReadOnlyObject) -> str:

@@ -11,9 +11,10 @@ import contextlib
 from examples.operators.mysql_backup.api import DUMP_FINALIZER, MYSQL_BACKUPS, OPERATOR, SUCCEEDED, SYSTEM_NAMESPACE
 from examples.operators.mysql_backup.children import backup_keys, job_for, job_name, record_name, record_of
 from examples.operators.mysql_backup.model import Backup
-from examples.operators.mysql_backup.plan import Standing, name_taken, reason_of, refusal, standing, status_with
+from examples.operators.mysql_backup.plan import Standing, name_taken, reason_of, refusal, standing, status_of
 from kubeloop.apimachinery.errors import STALE, AlreadyExists, Conflict, NotFound
 from kubeloop.apimachinery.meta import (
+    Object,
     ObjectKey,
     ReadOnlyObject,
     finalizers_of,
@@ -23,10 +24,22 @@ from kubeloop.apimachinery.meta import (
     uid_of,
 )
 from kubeloop.apimachinery.resource import CONFIG_MAPS, JOBS
-from kubeloop.runtime import DONE, Controller, For, Manager, Owns, RequeueAfter, Result, TerminalError, Watches
-from kubeloop.runtime.apply import patch_status
-from kubeloop.runtime.finalizers import ensure_finalizer, remove_finalizer
-from kubeloop.runtime.ownership import set_controller_reference
+from kubeloop.runtime import (
+    DONE,
+    Controller,
+    For,
+    Manager,
+    Owns,
+    OwnWrites,
+    RequeueAfter,
+    Result,
+    StatusWriter,
+    TerminalError,
+    Watches,
+    ensure_finalizer,
+    remove_finalizer,
+    set_controller_reference,
+)
 
 LOOK_AGAIN_SECONDS = 30.0
 _WORKERS = 4
@@ -40,35 +53,43 @@ class MySQLBackupReconciler:
         self.jobs = manager.informer(JOBS, label_selector=managed)
         self.records = manager.informer(CONFIG_MAPS, SYSTEM_NAMESPACE, label_selector=managed)
         self._recorder = manager.event_recorder(OPERATOR)
+        self._own_writes = OwnWrites()  # what the cache may not show yet
+        self._statuses = StatusWriter(manager.api, MYSQL_BACKUPS, manager.clock, self._own_writes)
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        obj: ReadOnlyObject | None = self.backups.get(key)
-        if obj is None:
+        cached = self.backups.get(key)
+        if cached is None:
+            self._own_writes.forget(key)
             return DONE  # the garbage collector takes its Job
+        obj = self._own_writes.latest(cached)
         if is_being_deleted(obj):
             return await self._clean_up(obj)
         if Backup.of(obj).completed_at:
             return await self._keep(obj)
-        obj = await ensure_finalizer(self._api, MYSQL_BACKUPS, obj, DUMP_FINALIZER)
+        obj = await self._hold_until_cleaned_up(obj)
         await self._refuse_what_cannot_be(obj)
         obj = await self._decide_on_the_job(obj)
         job = self.jobs.get(ObjectKey(key.namespace, Backup.of(obj).job_name)) or await self._start(obj)
         return await self._follow(obj, job)
 
-    async def _refuse_what_cannot_be(self, obj: ReadOnlyObject) -> None:
+    async def _hold_until_cleaned_up(self, obj: Object) -> Object:
+        held = dict(await ensure_finalizer(self._api, MYSQL_BACKUPS, obj, DUMP_FINALIZER))
+        self._own_writes.wrote(obj, held)
+        return held
+
+    async def _refuse_what_cannot_be(self, obj: Object) -> None:
         refused = refusal(Backup.of(obj))
         if refused is not None:
             await self._report(obj, refused)
             raise TerminalError(refused.message)
 
-    async def _decide_on_the_job(self, obj: ReadOnlyObject) -> ReadOnlyObject:
+    async def _decide_on_the_job(self, obj: Object) -> Object:
         """Name the Job before it is made: from then on the schema lets nobody change what it was made from."""
         if Backup.of(obj).job_name:
             return obj
-        name = job_name(Backup.of(obj))
-        return await patch_status(self._api, MYSQL_BACKUPS, obj, {"jobName": name}, check_version=True)
+        return await self._statuses.patch(obj, {"jobName": job_name(Backup.of(obj))})
 
-    async def _start(self, obj: ReadOnlyObject) -> ReadOnlyObject:
+    async def _start(self, obj: Object) -> ReadOnlyObject:
         """The Job. Ask first: a cache that lags may show a backup as open whose Job came and went, and dump twice."""
         backup = Backup.of(obj)
         fresh = await self._api.get(MYSQL_BACKUPS, backup.key.name, backup.key.namespace)
@@ -81,7 +102,7 @@ class MySQLBackupReconciler:
         except AlreadyExists:
             return await self._api.get(JOBS, backup.job_name, backup.key.namespace)
 
-    async def _follow(self, obj: ReadOnlyObject, job: ReadOnlyObject) -> Result:
+    async def _follow(self, obj: Object, job: ReadOnlyObject) -> Result:
         backup = Backup.of(obj)
         if not is_controlled_by(job, obj):
             await self._report(obj, name_taken(backup))
@@ -119,7 +140,7 @@ class MySQLBackupReconciler:
             return DONE
         backup = Backup.of(obj)
         if await self._is_job_left(obj, backup):
-            return RequeueAfter(LOOK_AGAIN_SECONDS)  # its end wakes us before that
+            return RequeueAfter(LOOK_AGAIN_SECONDS)  # its end wakes us before that; waiting is no failure
         if backup.is_dump_deleted_with_it:
             with contextlib.suppress(NotFound):
                 await self._api.delete(CONFIG_MAPS, record_name(backup), SYSTEM_NAMESPACE)
@@ -146,10 +167,9 @@ class MySQLBackupReconciler:
         with contextlib.suppress(AlreadyExists):
             await self._api.create(CONFIG_MAPS, record_of(backup, completed_at))
 
-    async def _report(self, obj: ReadOnlyObject, found: Standing) -> ReadOnlyObject:
+    async def _report(self, obj: Object, found: Standing) -> Object:
         """Write the status where it says something else, and tell people once of each new reason."""
-        changes = status_with(obj, found, Backup.of(obj), self._clock.now())
-        reported = await patch_status(self._api, MYSQL_BACKUPS, obj, changes, check_version=True)
+        reported = await self._statuses.patch(obj, *status_of(found, Backup.of(obj)))
         if found.reason != reason_of(obj):
             event_type = "Warning" if found.is_warning else "Normal"
             await self._recorder.event(obj, event_type, found.reason, found.message)

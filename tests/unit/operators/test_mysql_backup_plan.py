@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from examples.operators.mysql_backup.model import Backup
-from examples.operators.mysql_backup.plan import standing, status_with
+from examples.operators.mysql_backup.plan import standing, status_of
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
+from kubeloop.runtime.status import status_changes
 from kubeloop.testing.virtual_time import EPOCH
 
 SPEC = {
@@ -68,8 +69,9 @@ def test_a_status_said_twice_is_the_same() -> None:
     """Later, too: nothing in it moves with the clock, so the second reconcile has nothing to write."""
     found = standing(Backup.of(BACKUP), a_job(1, active=1), EPOCH)
 
-    once = status_with(BACKUP, found, Backup.of(BACKUP), EPOCH)
-    twice = status_with({**BACKUP, "status": once}, found, Backup.of(BACKUP), EPOCH + timedelta(seconds=30))
+    fields, conditions = status_of(found, Backup.of(BACKUP))
+    once = status_changes(BACKUP, fields, conditions, EPOCH)
+    twice = status_changes({**BACKUP, "status": once}, fields, conditions, EPOCH + timedelta(seconds=30))
 
     assert once == twice
     assert [3, 3] == [each["observedGeneration"] for each in once["conditions"]]
