@@ -1,5 +1,6 @@
 """An informer for every resource that can be deleted, kept up to what discovery says, all feeding the graph.
 
+The graph is made of metadata: of what no other loop mirrors, nothing else is transferred or kept.
 Discovery is asked at the start, every 30 seconds, and whenever a CustomResourceDefinition or APIService changes.
 """
 
@@ -75,7 +76,7 @@ class Monitors:
         return RequeueAfter(DISCOVERY_SECONDS)
 
     def _watch(self, resource: Resource) -> None:
-        informer = self._watched[resource] = self._manager.informer(resource)
+        informer = self._watched[resource] = self._manager.metadata_informer(resource)
         informer.add_handler(partial(self._on_change, resource))
 
     def _on_change(self, resource: Resource, delta: Delta) -> None:

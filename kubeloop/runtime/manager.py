@@ -89,6 +89,11 @@ class Manager:
                 self._start_informer(self._running, informer)
         return self._informers[scope]
 
+    def metadata_informer(self, resource: Resource) -> Informer:
+        """For who reads only metadata: of whole objects where somebody mirrors them already, else of metadata only."""
+        whole = self._informers.get(Scope(resource))
+        return whole or self.informer(resource, metadata_only=True)
+
     def drop_informer(self, informer: Informer) -> None:
         """Stop mirroring what is no longer served. Whoever asks for it again gets a new informer."""
         self._informers.pop(informer.scope, None)

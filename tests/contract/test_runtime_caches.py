@@ -82,6 +82,17 @@ def test_a_metadata_only_informer_survives_what_others_survive() -> None:
     run_with_manager(check)
 
 
+def test_who_needs_only_metadata_shares_what_others_hold_whole() -> None:
+    """One watch a resource: of whole objects where somebody asked for them before, else of metadata."""
+
+    async def check(cluster: Cluster, manager: Manager) -> None:
+        whole = manager.informer(PODS)
+        assert whole is manager.metadata_informer(PODS)
+        assert manager.metadata_informer(SECRETS) is manager.informer(SECRETS, metadata_only=True)
+
+    run_with_manager(check)
+
+
 def test_one_object_can_be_read_without_its_contents() -> None:
     """`get` and `list` of the Api, too."""
 

@@ -7,6 +7,7 @@ import pytest
 from controllers import garbage_collector
 from kubeloop.apimachinery.meta import Object, finalizers_of, name_of, owner_references_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, EVENTS, SECRETS
+from kubeloop.runtime.manager import Manager
 from kubeloop.testing.builders import Builder, a_config_map, a_namespace
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
 
@@ -148,3 +149,21 @@ def test_many_dependents_take_one_request_each() -> None:
         return len(await cluster.list(SECRETS, "default")), len(cluster.writes) - before
 
     assert (0, 101) == run_cluster(check, processes=LOOPS)
+
+
+def test_nothing_but_metadata_is_mirrored() -> None:
+    """Of ConfigMaps, which no other loop of the process looks at, neither names nor contents of their data are kept."""
+    managers: list[Manager] = []
+
+    def add_to(manager: Manager) -> None:
+        managers.append(manager)
+        garbage_collector.add_to(manager)
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.create(a_config_map("web", secret="s" * 1000))
+        await cluster.settled()  # the loop has asked for its informers
+        mirrored = managers[0].metadata_informer(CONFIG_MAPS)
+        await cluster.eventually(lambda: "web" in map(name_of, mirrored.list()))
+        assert {"apiVersion", "kind", "metadata"} == {field for obj in mirrored.list() for field in obj}
+
+    run_cluster(check, processes={"garbagecollector": a_loop(add_to)})
