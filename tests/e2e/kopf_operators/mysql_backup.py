@@ -17,7 +17,6 @@ TOOL_IMAGES = {"8.0": "mysql-dump:8.0", "8.4": "mysql-dump:8.4", "9.4": "mysql-d
 @kopf.on.startup()
 def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
     settings.persistence.finalizer = "mysql.example.com/dump"
-    # The definition's schema has no status.kopf, so progress is kept in annotations alone.
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="mysql.example.com")
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix="mysql.example.com")
 
