@@ -2,6 +2,7 @@
 
 binder       persistentvolume-binder-controller: gives volumes to claims and takes them back
 plan         what the binder does about a claim or a volume, as pure functions
+migration    cloud disks that CSI drivers took over: the loops stand back from them
 reclaim      what becomes of a volume whose claim is gone
 provisioner  makes volumes for claims of classes with `provisioner: kubeloop.io/hostpath-sim`
 expander     persistentvolume-expander-controller: claims that ask for more than they have

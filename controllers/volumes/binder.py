@@ -7,11 +7,11 @@ volume end in a Conflict for the later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from controllers import claims
 from controllers.pods import is_terminal, node_of
-from controllers.volumes import plan, reclaim
+from controllers.volumes import migration, plan, reclaim
 from controllers.volumes.plan import Notice
 from kubeloop.apimachinery.errors import Conflict, NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, name_of, uid_of
@@ -28,6 +28,7 @@ from kubeloop.runtime.source import For, Watches
 COMPONENT = "persistentvolume-controller"
 # Claims that wait are looked at again, and what they wait for is told again.
 RESYNC_SECONDS = 15.0
+_CLAIM_PROVISIONERS = (claims.STORAGE_PROVISIONER, claims.BETA_STORAGE_PROVISIONER)
 _UNSETTLED, _BY_VOLUME, _BY_CLAIM, _BY_CLASS = "unsettled-of-class", "by-volume", "by-claim", "by-class"
 
 
@@ -133,6 +134,13 @@ class _Writer:
         self._cache.wrote(resource, before, written)
         return written
 
+    async def _mark(self, resource: Resource, obj: Object, provisioner_keys: Sequence[str]) -> Object:
+        """With the driver noted that took over from the object's provisioner."""
+        annotations = migration.marked(obj, provisioner_keys)
+        if annotations is None:
+            return obj
+        return await self._update(resource, obj, {**obj, "metadata": {**obj["metadata"], "annotations": annotations}})
+
     async def _set_phase(self, volume: Object, phase: str, message: str = "") -> Object:
         status = {key: value for key, value in (volume.get("status") or {}).items() if key != "message"}
         if status.get("phase") == phase:
@@ -150,6 +158,7 @@ class ClaimReconciler(_Writer):
         claim = self._cache.claim(key)
         if claim is not None:
             try:
+                claim = await self._mark(PERSISTENT_VOLUME_CLAIMS, claim, _CLAIM_PROVISIONERS)
                 await self._carry_out(claim, plan.claim_step(claim, self._cache.world(claim)))
             except NotFound:
                 return DONE  # the claim or the volume went; both changes are told
@@ -212,6 +221,7 @@ class VolumeReconciler(_Writer):
             return DONE
         claim = await self._claim_of(volume)
         try:
+            volume = await self._mark(PERSISTENT_VOLUMES, volume, [claims.PROVISIONED_BY])
             await self._carry_out(volume, claim, plan.volume_step(volume, claim))
         except NotFound:
             return DONE
@@ -252,6 +262,10 @@ class VolumeReconciler(_Writer):
     async def _reclaim(self, volume: Object) -> None:
         if (volume.get("status") or {}).get("phase") != plan.FAILED:
             volume = await self._set_phase(volume, plan.RELEASED)
+        if plan.policy_of(volume) == "Recycle" and (users := self._users(volume)):
+            message = f"Volume is used by pods: {','.join(users)}"
+            await self._tell(volume, Notice("Normal", "VolumeFailedRecycle", message))
+            return
         match reclaim.reclamation(volume):
             case reclaim.Keep():
                 return
@@ -263,15 +277,15 @@ class VolumeReconciler(_Writer):
                 if (volume.get("status") or {}).get("phase") != phase:
                     await self._tell(await self._set_phase(volume, phase, notice.message), notice)
 
-    async def _recycle(self, volume: Object) -> None:
-        """Not while pods still use it."""
+    def _users(self, volume: Object) -> list[str]:
+        """The pods that still use the volume: not those of a new claim of that name, which has another one."""
         key = claims.claim_key(volume)
-        pods = claims.pods_of(self._cache.pods, key) if key is not None else []
-        users = sorted(str(key_of(pod)) for pod in pods if not is_terminal(pod))
-        if users:
-            message = f"Volume is used by pods: {','.join(users)}"
-            await self._tell(volume, Notice("Normal", "VolumeFailedRecycle", message))
-            return
+        if key is None or self._cache.claim(key) is not None:
+            return []
+        pods = claims.pods_of(self._cache.pods, key)
+        return sorted(str(key_of(pod)) for pod in pods if not is_terminal(pod))
+
+    async def _recycle(self, volume: Object) -> None:
         await self._tell(volume, Notice("Normal", "VolumeRecycled", "Volume recycled"))
         await self._unbind(volume)
 

@@ -7,10 +7,11 @@ an event says so. pkg/controller/volume/expand, v1.36, and the events of externa
 from __future__ import annotations
 
 from controllers import claims
+from controllers.volumes import migration
 from controllers.volumes.plan import BOUND
 from controllers.volumes.provisioner import PROVISIONER
 from kubeloop.apimachinery.errors import Conflict, NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, annotations_of, name_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, annotations_of, name_of, namespace_of, uid_of
 from kubeloop.apimachinery.resource import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
@@ -45,11 +46,21 @@ class Expander:
                 raise Conflict(f"persistent Volume is not bound to PVC being updated : {key}")
             if annotations_of(volume).get(claims.PROVISIONED_BY) == PROVISIONER:
                 await self._expand(claim, volume)
+            elif plugin := migration.plugin_of(volume):
+                await self._leave_to_driver(claim, plugin)
             else:
                 await self._recorder.event(claim, "Normal", "ExternalExpanding", _EXTERNAL)
         except NotFound:
             return DONE
         return DONE
+
+    async def _leave_to_driver(self, claim: Object, plugin: str) -> None:
+        message = f"CSI migration enabled for {plugin}; waiting for external resizer to expand the pvc"
+        await self._recorder.event(claim, "Normal", "ExternalExpanding", message)
+        marks = {migration.STORAGE_RESIZER: migration.driver_for(plugin)}
+        if annotations_of(claim).get(migration.STORAGE_RESIZER) != marks[migration.STORAGE_RESIZER]:
+            patch = {"metadata": {"uid": uid_of(claim), "annotations": marks}}
+            await self._api.patch(PERSISTENT_VOLUME_CLAIMS, name_of(claim), patch, namespace_of(claim))
 
     async def _expand(self, claim: Object, volume: Object) -> None:
         """The volume first: a claim never says it has what the volume has not."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from controllers import claims
+from controllers.volumes import migration
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import (
     Object,
@@ -158,7 +159,8 @@ def _any_volume(claim: ReadOnlyObject, world: World) -> ClaimStep:
 
 
 def _provision(provisioner: str) -> ClaimStep:
-    """Provisioners are outside of the binder; those of Kubernetes' own name are all gone from it."""
+    """Provisioners are outside of the binder; those of Kubernetes' own name are all gone from it, most to drivers."""
+    provisioner = migration.driver_for(provisioner) or provisioner
     if provisioner.startswith("kubernetes.io/"):
         return Complain(Notice("Warning", "ProvisioningFailed", "no volume plugin matched"))
     message = (

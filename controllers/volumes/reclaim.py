@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from controllers import claims
+from controllers.volumes import migration
 from controllers.volumes.plan import FAILED, Notice, policy_of
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, name_of
@@ -46,6 +47,8 @@ Reclamation = Keep | Recycle | Delete | Fail
 
 
 def reclamation(volume: ReadOnlyObject) -> Reclamation:
+    if annotations_of(volume).get(migration.MIGRATED_TO):
+        return Keep()
     match policy_of(volume):
         case "Retain":
             return Keep()

@@ -348,3 +348,55 @@ def test_a_pod_waits_for_its_claim() -> None:
 
     assert "pod has unbound immediate PersistentVolumeClaims" in message
     assert "b" == node
+
+
+def test_a_cloud_disk_is_left_to_the_driver_that_took_it_over() -> None:
+    """It is noted which one: nobody here deletes or expands the volume."""
+    made_by = {"pv.kubernetes.io/provisioned-by": "kubernetes.io/gce-pd"}
+
+    async def check(cluster: Cluster) -> tuple[Object, Object, list[str], Object]:
+        volume = a_volume(
+            metadata={"annotations": made_by},
+            persistentVolumeReclaimPolicy="Delete",
+            gcePersistentDisk={"pdName": "disk"},
+        )
+        del volume["spec"]["hostPath"]
+        await cluster.create(a_class(allowVolumeExpansion=True))
+        await cluster.create(volume)
+        await cluster.create(a_claim())
+        await cluster.settled()
+        grown = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+        await cluster.api.patch(PERSISTENT_VOLUME_CLAIMS, "claim", grown, "default")
+        await cluster.settled()
+        expanding = await claim(cluster)
+        told = [e["message"] for e in await cluster.list(EVENTS) if e["reason"] == "ExternalExpanding"]
+        await cluster.api.delete(PERSISTENT_VOLUME_CLAIMS, "claim", "default")
+        await cluster.settled()
+        left = await cluster.api.get(PERSISTENT_VOLUMES, "volume")
+        return annotations_of(left), annotations_of(expanding), told, left["status"]
+
+    of_volume, of_claim, told, status = run_cluster(check, processes=LOOPS)
+
+    assert "pd.csi.storage.gke.io" == of_volume["pv.kubernetes.io/migrated-to"]
+    assert "pd.csi.storage.gke.io" == of_claim["volume.kubernetes.io/storage-resizer"]
+    assert ["CSI migration enabled for kubernetes.io/gce-pd; waiting for external resizer to expand the pvc"] == told
+    assert "Released" == status["phase"]
+
+
+def test_a_volume_in_use_is_recycled_once_its_pods_are_gone() -> None:
+    """Those of a new claim of the same name do not count: it gets the volume, which was kept for the name."""
+
+    async def check(cluster: Cluster) -> tuple[str, list[str], str]:
+        kept = {"claimRef": {**reference("gone"), "uid": "11111111-2222-3333-4444-555555555555"}}
+        await cluster.create(using(a_pod("user").on("a"), "gone"))
+        await cluster.create(a_volume(persistentVolumeReclaimPolicy="Recycle", **kept))
+        await cluster.settled()
+        before = (await cluster.api.get(PERSISTENT_VOLUMES, "volume"))["status"]["phase"]
+        told = [e["message"] for e in await cluster.list(EVENTS) if e["reason"] == "VolumeFailedRecycle"]
+        await cluster.create(a_claim("gone", storage_class=""))
+        await cluster.clock.sleep(20)
+        after = (await cluster.api.get(PERSISTENT_VOLUMES, "volume"))["status"]["phase"]
+        return before, sorted(set(told)), after
+
+    expected = ("Released", ["Volume is used by pods: default/user"], "Bound")
+    assert expected == run_cluster(check, processes=LOOPS)

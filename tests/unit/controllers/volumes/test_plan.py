@@ -31,6 +31,11 @@ DEFAULT = {
         (a_claim(), World([]), 'storageclass.storage.k8s.io "fast" not found'),
         (a_claim(), World([], [a_class(provisioner="example.com/p")]), "external provisioner 'example.com/p'"),
         (a_claim(), World([], [a_class(provisioner="kubernetes.io/no-provisioner")]), "no volume plugin matched"),
+        (
+            a_claim(),
+            World([], [a_class(provisioner="kubernetes.io/aws-ebs")]),
+            "external provisioner 'ebs.csi.aws.com'",
+        ),
         (a_claim(storage_class=None), World([], [a_class("standard", metadata=DEFAULT)]), TakeClass("standard")),
         (a_claim(storage_class=""), World([], [a_class("standard", metadata=DEFAULT)]), "no storage class is set"),
         (a_claim(volumeName="volume"), World([]), Wait()),
