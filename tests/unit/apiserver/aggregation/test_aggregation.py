@@ -274,6 +274,28 @@ def test_a_watch_streams_and_ends_with_its_client() -> None:
     played(check)
 
 
+def test_a_client_that_hangs_up_ends_what_was_passed_on_for_it() -> None:
+    """Told by the server in front, which ends no request by itself."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        gone, sent = asyncio.Event(), asyncio.Queue[Any]()
+
+        async def receive() -> dict[str, Any]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        scope = {"type": "http", "method": "GET", "path": FRUITS, "query_string": b"watch=true", "headers": []}
+        asking = asyncio.ensure_future(cluster.server.app(scope, receive, sent.put))
+        assert (await sent.get())["status"] == 200
+        gone.set()
+        async with asyncio.timeout(5):
+            await asking
+            await extension.hung_up.wait()
+
+    played(check)
+
+
 def test_a_server_that_stops_ends_the_watches_it_passed_on() -> None:
     """As its own: they would last for ever, and it would wait for them."""
 
