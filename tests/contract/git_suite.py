@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 from examples.operators.gitops.git import Git, GitError
 from tests.testkit.git_repositories import Repository
 
+Answer = TypeVar("Answer")
+
 FILES = {"deploy/a.yaml": "a: 1\n", "deploy/b.yaml": "b: ä\n", "deploy/sub/c.yaml": "c: 3\n", "top.txt": "top"}
 
 
 class GitSuite:
-    """Subclasses say how a repository and a Git that reads it are made."""
+    """Subclasses say how a repository and a Git that reads it are made, and in which sort of event loop it runs."""
+
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 
     def make(self, directory: Path) -> tuple[Repository, Git]:
         raise NotImplementedError
@@ -25,10 +30,15 @@ class GitSuite:
         self.repository, self.git = self.make(tmp_path / "a repository.git")
 
     def resolve(self, revision: str, url: str = "") -> str:
-        return asyncio.run(self.git.resolve(url or self.repository.url, revision))
+        return self.run(self.git.resolve(url or self.repository.url, revision))
 
     def files(self, commit: str, path: str) -> Mapping[str, bytes]:
-        return asyncio.run(self.git.files(self.repository.url, commit, path))
+        return self.run(self.git.files(self.repository.url, commit, path))
+
+    @classmethod
+    def run(cls, asked: Coroutine[Any, Any, Answer]) -> Answer:
+        with asyncio.Runner(loop_factory=cls.loop_factory) as runner:
+            return runner.run(asked)
 
     def test_a_branch_means_its_newest_commit(self) -> None:
         """Also after it has moved; HEAD is the repository's main branch."""

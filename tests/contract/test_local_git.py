@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from examples.operators.gitops import git
 from examples.operators.gitops.git import Git, GitError, LocalGit
@@ -17,6 +18,12 @@ from tests.testkit.git_repositories import MemoryGit, RealRepository, Repository
 class TestLocalGit(GitSuite):
     def make(self, directory: Path) -> tuple[Repository, Git]:
         return RealRepository(directory), LocalGit()
+
+
+class TestLocalGitOnUvloop(TestLocalGit):
+    """The loop that processes run on is stricter about pipes that are closed already."""
+
+    loop_factory = staticmethod(uvloop.new_event_loop)
 
 
 class TestMemoryGit(GitSuite):
@@ -55,4 +62,20 @@ def test_what_is_too_large_for_manifests_is_refused(tmp_path: Path, monkeypatch:
     commit = repository.commit(FILES)
 
     with pytest.raises(GitError, match=r"^deploy: 11 bytes of files are more than the 10 that are read$"):
+        asyncio.run(LocalGit().files(repository.url, commit, "deploy"))
+
+
+def test_an_object_that_is_missing_is_told(tmp_path: Path) -> None:
+    """Nothing else is taken for its content."""
+    repository = RealRepository(tmp_path / "damaged.git")
+    commit = repository.commit(FILES)
+    blob = subprocess.run(
+        ["git", "-C", repository.url, "rev-parse", f"{commit}:deploy/a.yaml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    (tmp_path / "damaged.git" / "objects" / blob[:2] / blob[2:]).unlink()
+
+    with pytest.raises(GitError, match=rf"^a\.yaml: object {blob} is missing$"):
         asyncio.run(LocalGit().files(repository.url, commit, "deploy"))

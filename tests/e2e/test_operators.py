@@ -173,6 +173,7 @@ class TestGitOps:
 
         assert ["NAME", "SYNC", "HEALTH", "AGE", "web", "Synced", "Healthy"] == table.split()[:7]
         assert [reason in described for reason in ("Synced", "SelfHealed", "Pruned")] == [True] * 3
+        assert "Traceback" not in (tmp_path / "gitops-operator.log").read_text()
 
     def test_a_killed_operator_leaves_nothing_behind(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
         """kill -9 in the middle of a sync, and another commit before the next process: the cluster is as that one."""

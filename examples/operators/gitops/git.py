@@ -82,11 +82,13 @@ class _Entry(NamedTuple):
 
 
 def _regular_files(listing: bytes) -> Iterable[_Entry]:
-    """Lines of `ls-tree -z -l`; directories, submodules and symbolic links are passed over."""
+    """Lines of `ls-tree -z -l`; directories, submodules and symbolic links are passed over. Raises GitError."""
     for line in listing.split(b"\0"):
         about, _, name = line.partition(b"\t")
         if about.startswith(b"100"):
             _, _, object_id, size = about.split()
+            if not size.isdigit():  # a partial clone, or a damaged one
+                raise GitError(f"{name.decode('utf-8', 'replace')}: object {object_id.decode()} is missing")
             yield _Entry(name.decode("utf-8", "surrogateescape"), object_id.decode(), int(size))
 
 
@@ -95,6 +97,9 @@ def _contents(batch: bytes, entries: Sequence[_Entry]) -> dict[str, bytes]:
     contents, position = {}, 0
     for entry in entries:
         start = batch.index(b"\n", position) + 1
+        about = batch[position : start - 1].decode("utf-8", "replace")
+        if about != f"{entry.object_id} blob {entry.size}":
+            raise GitError(f"{entry.name}: {about}")
         contents[entry.name] = batch[start : start + entry.size]
         position = start + entry.size + 1
     return contents
@@ -108,7 +113,8 @@ async def _git(repository: str, *arguments: str, stdin: bytes = b"") -> bytes:
             "-C",
             directory,
             *arguments,
-            stdin=asyncio.subprocess.PIPE,
+            # Who reads nothing gets no pipe: writing to it would fail, were the program quicker than we are.
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=_environment(directory),
@@ -117,7 +123,7 @@ async def _git(repository: str, *arguments: str, stdin: bytes = b"") -> bytes:
         raise GitError(f"git cannot be run: {error}") from error
     try:
         async with asyncio.timeout(COMMAND_SECONDS):
-            output, complaint = await process.communicate(stdin)
+            output, complaint = await process.communicate(stdin or None)
     except TimeoutError:
         raise GitError(f"git {arguments[0]}: no answer in {COMMAND_SECONDS:g} seconds") from None
     finally:
