@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from controllers import claims
+from controllers import claims, node_pods
 from controllers.attach_detach import model
 from controllers.pods import node_of
 from kubeloop.apimachinery.csi import attachment_name, csi_source, needs_attaching, unique_volume_name
@@ -36,7 +36,7 @@ _is_own_name = re.compile(r"csi-[0-9a-f]{64}").fullmatch
 
 class World:
     def __init__(self, manager: Manager) -> None:
-        self.pods = claims.index_pods(manager.informer(PODS))
+        self.pods = node_pods.index(claims.index_pods(manager.informer(PODS)))
         self.claims = manager.informer(PERSISTENT_VOLUME_CLAIMS)
         self.volumes = manager.informer(PERSISTENT_VOLUMES)
         self.nodes = manager.informer(NODES)
@@ -118,9 +118,8 @@ class World:
         """What is attached there; and, of a node that comes, what its pods need."""
         for attachment in self.attachments.by_index(_BY_NODE, name_of(node)):
             yield from self.volumes_of_attachment(attachment)
-        for pod in self.pods.list():
-            if node_of(pod) == name_of(node):
-                yield from self.volumes_of_pod(pod)
+        for pod in node_pods.pods_on(self.pods, name_of(node)):
+            yield from self.volumes_of_pod(pod)
 
     def volumes_of_driver(self, driver: ReadOnlyObject) -> Iterable[ObjectKey]:
         return [key_of(volume) for volume in self.volumes.by_index(_BY_DRIVER, name_of(driver))]
