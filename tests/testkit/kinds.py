@@ -39,7 +39,8 @@ class DictCluster:
         self.reader.put(IP_ADDRESSES, obj)
 
     async def delete(self, group: str, kind: str, namespace: str, name: str) -> None:
-        self.reader.remove(IP_ADDRESSES, namespace, name)
+        if kind == "IPAddress":
+            self.reader.remove(IP_ADDRESSES, namespace, name)
 
 
 class KindOnTrial:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import structlog
+
 from apiserver.registry.cluster import Allocation, Cluster
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.filling import fill_empty
@@ -20,10 +22,14 @@ from apiserver.resources.services.service_checks import (
     check_load_balancer_status,
     check_service,
 )
+from apiserver.storage.interface import StorageError
 from kubeloop.apimachinery import addresses, validation
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.meta import Object, name_of, namespace_of
 
 Json = Mapping[str, Any]
+
+log = structlog.get_logger("apiserver")
 
 AFFINITY_SECONDS = 10800
 FIELDS = FieldMap({"spec.clusterIP": ("spec", "clusterIP"), "spec.type": ("spec", "type")})
@@ -60,6 +66,11 @@ class ServiceStrategy(PlainKind):
         return await self._allocator.allocate(new, old, cluster, dry_run)
 
     async def removed(self, obj: Object, cluster: Cluster) -> None:
+        """Its Endpoints go at once, lest the next Service of that name is reached where this one was."""
+        try:
+            await cluster.delete("", "Endpoints", namespace_of(obj), name_of(obj))
+        except (ApiError, StorageError) as error:
+            log.warning("the Endpoints of a deleted Service are left behind", error=str(error))
         await give_back(cluster, obj, facts.addresses_of(facts.spec_of(obj)))
 
     def prepare_for_create(self, obj: Object) -> None:

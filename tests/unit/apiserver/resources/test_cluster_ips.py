@@ -67,6 +67,20 @@ def test_a_service_has_its_address_as_an_object() -> None:
     assert 404 == gone.status
 
 
+def test_the_endpoints_of_a_service_go_with_it() -> None:
+    """At once, and without a loop: the next Service of that name is not reached where this one was."""
+    endpoints = "/api/v1/namespaces/default/endpoints"
+    answers = exchange(
+        Ask("POST", SERVICES_PATH, body("a")),
+        Ask("POST", endpoints, {"metadata": {"name": "a"}}),
+        Ask("POST", endpoints, {"metadata": {"name": "b"}}),
+        Ask("DELETE", f"{SERVICES_PATH}/a"),
+        Ask("GET", endpoints),
+    )
+
+    assert ["b"] == [name_of(obj) for obj in answers[-1].body["items"]]
+
+
 def test_a_service_that_is_refused_leaves_nothing_behind() -> None:
     """Neither one that is invalid, nor one whose name is taken, nor a dry run."""
     answers = exchange(
