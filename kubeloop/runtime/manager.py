@@ -115,7 +115,9 @@ class Manager:
         return self._recorders[component, host]
 
     def add(self, controller: Controller) -> None:
-        """Before `run`."""
+        """Before `run`. ValueError where the name is taken: logs and metrics tell controllers apart by it."""
+        if any(other.name == controller.name for other in self._controllers):
+            raise ValueError(f"there is a controller {controller.name} already")
         verify = self._verify_caches if self.options.mutation_detector else None
         controller.prepare(Surroundings(self.clock, self.options.metrics, verify))
         self._controllers.append(controller)

@@ -300,6 +300,18 @@ def test_a_reconcile_that_does_not_finish_is_cancelled_at_last() -> None:
     assert ["cancelled"] == ended
 
 
+def test_a_name_is_one_controllers() -> None:
+    """Two of one name would be one in logs and metrics."""
+
+    async def check(cluster: Cluster) -> None:
+        manager = Manager(cluster.api, cluster.clock, random.Random(1))
+        manager.add(Controller("web", Recorded(None)))  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="there is a controller web already"):
+            manager.add(Controller("web", Recorded(None)))  # type: ignore[arg-type]
+
+    run_cluster(check)
+
+
 def test_a_source_may_come_up_later() -> None:
     """A controller that runs already is told of what is there, and from then on of every change."""
     seen: list[str] = []
