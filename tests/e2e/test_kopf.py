@@ -179,7 +179,7 @@ def test_an_operator_that_missed_too_much_lists_anew(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text(Login(server).kubeconfig("alone"))
     kubectl = Kubectl(tmp_path / "kubeconfig")
     with running(*api_server) as process:
-        eventually(lambda: is_ready(server), "the API server becomes ready")
+        eventually(lambda: is_ready(server), "the API server becomes ready", within_seconds=60)
         kubectl(f"apply -f {EXAMPLES / 'mysql_backup' / 'manifests' / 'crd.yaml'}")
         kubectl("wait --for=condition=Established --timeout=30s crd/mysqlbackups.mysql.example.com")
         with kopf_run(kubectl, tmp_path, "impatient", "mysql_backup", flags=("--standalone", "--verbose")):
@@ -191,7 +191,7 @@ def test_an_operator_that_missed_too_much_lists_anew(tmp_path: Path) -> None:
             process.wait()
             asyncio.run(_forget_history(data))
             with running(*api_server):
-                eventually(lambda: is_ready(server), "the API server is back")
+                eventually(lambda: is_ready(server), "the API server is back", within_seconds=60)
                 kubectl("apply -f -", _backup("second"))
                 eventually(lambda: _finalizers(kubectl, "second"), "the operator sees the second")
 
