@@ -31,6 +31,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     nodes = parser.add_argument_group("nodes")
     nodes.add_argument("--nodes", type=int, default=default.nodes, help="how many (default %(default)s)")
+    nodes.add_argument(
+        "--shard",
+        type=_shard,
+        default=(0, 1),
+        metavar="I/N",
+        help="of N processes this is number I, from 0 (default 0/1)",
+    )
     nodes.add_argument("--node-name-prefix", default=default.node_name_prefix, help="(default %(default)s)")
     nodes.add_argument("--node-cpu", default=default.node_cpu, help="CPUs of each (default %(default)s)")
     nodes.add_argument("--node-memory", default=default.node_memory, help="memory of each (default %(default)s)")
@@ -82,7 +89,16 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         pod_cidr=arguments.pod_cidr,
         node_cidr=arguments.node_cidr,
         kubernetes_version=arguments.kubernetes_version,
+        shard=arguments.shard[0],
+        shards=arguments.shard[1],
     )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not number.isdecimal() or not count.isdecimal() or int(number) >= int(count):
+        raise argparse.ArgumentTypeError(f"{text!r}: write 0/2 for the first of two")
+    return int(number), int(count)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from kubeloop.apimachinery.resource import LEASES, NODES
 from kubeloop.apimachinery.times import format_micro_time
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
-from kubeloop.runtime.result import RequeueAfter, Result
+from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 NAMESPACE = "kube-node-lease"
 DURATION_SECONDS = 40
@@ -36,6 +36,9 @@ class LeaseReconciler:
         self._latest: dict[str, Object] = {}  # node -> its lease as last answered
 
     async def reconcile(self, key: ObjectKey) -> Result:
+        if key.name not in self._identities:  # there are fewer nodes now
+            self._latest.pop(key.name, None)
+            return DONE
         node = self._nodes.get(ObjectKey("", key.name))
         if node is None:
             self._latest.pop(key.name, None)

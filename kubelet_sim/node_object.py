@@ -20,6 +20,7 @@ from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
 
 KUBELET_PORT = 10250
+OS_IMAGE = "kubeloop simulated node"
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 _HEALTHY = (
@@ -48,11 +49,9 @@ class NodeIdentity:
     address: str
 
 
-def identities(settings: Settings) -> list[NodeIdentity]:
-    return [
-        NodeIdentity(f"{settings.node_name_prefix}{i}", i, _ZONES[i % len(_ZONES)], node_address(settings, i))
-        for i in range(settings.nodes)
-    ]
+def identity(settings: Settings, i: int) -> NodeIdentity:
+    """The node number `i`."""
+    return NodeIdentity(f"{settings.node_name_prefix}{i}", i, _ZONES[i % len(_ZONES)], node_address(settings, i))
 
 
 def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> Object:
@@ -151,7 +150,7 @@ def _node_info(identity: NodeIdentity, settings: Settings) -> Object:
         "systemUUID": f"00000000-0000-4000-8000-{number}",
         "bootID": f"00000000-0000-4000-9000-{number}",
         "kernelVersion": "6.12.0-kubeloop",
-        "osImage": "kubeloop simulated node",
+        "osImage": OS_IMAGE,
         "containerRuntimeVersion": "containerd://2.1.0",
         "kubeletVersion": git_version(settings.kubernetes_version),
         "kubeProxyVersion": "",

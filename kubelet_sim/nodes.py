@@ -48,7 +48,9 @@ class NodeReconciler:
         self._is_cordoned: dict[str, bool] = {}
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        identity = self._nodes[key.name]
+        identity = self._nodes.get(key.name)
+        if identity is None:
+            return DONE  # there are fewer nodes now
         if key.name not in self._registered:
             return await self._register(identity)
         node = self._informer.get(key)
@@ -56,6 +58,10 @@ class NodeReconciler:
             return DONE  # deleted, or not in the informer yet
         await self._tell_cordoning(node)
         return await self._report(identity, node)
+
+    def forget(self, node: str) -> None:
+        """It is to be registered (again)."""
+        self._registered.pop(node, None)
 
     async def _register(self, identity: NodeIdentity) -> Result:
         wanted = node_object.registration(identity, self._settings, self._clock.now())

@@ -190,14 +190,15 @@ class PodReconciler:
     def _note(self, delta: Delta) -> None:
         """Before the reconcile of the same change: what is over frees its room, what was here keeps its own."""
         obj = delta.obj
-        if not self.keys(obj):
+        if not self.keys(obj) and key_of(obj) not in self._runtimes:  # a node may have gone before its pods
             return
         if delta.new is None or _uid_changed(delta):
             self._forget(delta.old or obj)
         if delta.new is not None:
-            self._remember(delta.new)
+            self.remember(delta.new)
 
-    def _remember(self, obj: Object) -> None:
+    def remember(self, obj: Object) -> None:
+        """What a pod on a node of this process has already: also of a node that has just become ours."""
         key, status = key_of(obj), obj.get("status") or {}
         answer = self._answers.get(key)
         if answer is not None and _version(answer) <= _version(obj):

@@ -12,7 +12,7 @@ class Settings:
     """`image_pull_seconds`: the longest that a pod waits for its images, each pod a random share of it.
 
     `init_seconds`: how long an init container runs of which nothing else is known. `pod_cidr` is cut into a block a
-    node for those that nobody gave a podCIDR.
+    node for those that nobody gave a podCIDR. Of `shards` processes this is number `shard`.
     """
 
     nodes: int = 3
@@ -26,3 +26,5 @@ class Settings:
     pod_cidr: str = "10.128.0.0/9"
     node_cidr: str = "172.18.0.0/16"
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
+    shard: int = 0
+    shards: int = 1

@@ -1,23 +1,25 @@
-"""Puts the simulated nodes into a manager: three controllers (nodes, leases, pods) over two informers.
+"""Puts the simulated nodes into a manager: four controllers (how many nodes, nodes, leases, pods).
 
 Called by __main__ and by in-process clusters. Everything the nodes do goes through the API.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.leases import LeaseReconciler
-from kubelet_sim.node_object import identities
 from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
+from kubelet_sim.pool import Pool, PoolReconciler
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
-from kubeloop.apimachinery.resource import NODES, PODS
+from kubeloop.apimachinery.node_count import ASKED_FOR
+from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
-from kubeloop.runtime.source import Watches
+from kubeloop.runtime.source import For, Watches
 
 COMPONENT = "kubelet"
 _POD_WORKERS = 16
@@ -27,7 +29,7 @@ _NODE_WORKERS = 8
 def add_to(manager: Manager, settings: Settings | None = None) -> None:
     """Before the manager runs."""
     settings = settings or Settings()
-    own = {identity.name: identity for identity in identities(settings)}
+    own = Pool(settings)
     recorders = partial(manager.event_recorder, COMPONENT)
     nodes = manager.informer(NODES)
     pods = manager.informer(PODS, field_selector="spec.nodeName!=")
@@ -51,12 +53,27 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
     manager.add(node_controller)
     manager.add(lease_controller)
     of_pods = [Watches(pods, pod_reconciler.keys), Watches(nodes, attachments.pods_with_volumes, [other_volumes])]
-    manager.add(Controller("kubelet-pods", pod_reconciler, of_pods, workers=_POD_WORKERS))
+    pod_controller = Controller("kubelet-pods", pod_reconciler, of_pods, workers=_POD_WORKERS)
+    manager.add(pod_controller)
 
-    async def start() -> None:
-        for name in own:
+    def begin(names: Sequence[str]) -> None:
+        for name in names:
+            node_reconciler.forget(name)
             node_controller.enqueue(ObjectKey("", name))
             lease_controller.enqueue(ObjectKey("", name))
+        new = set(names)
+        for pod in pods.list():  # whose news came before these nodes were ours
+            if pod["spec"]["nodeName"] in new:
+                pod_reconciler.remember(pod)
+                pod_controller.enqueue(key_of(pod))
+
+    asked_for = manager.informer(CONFIG_MAPS, ASKED_FOR.namespace, field_selector=f"metadata.name={ASKED_FOR.name}")
+    pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin)
+    pool_controller = Controller("kubelet-pool", pool_reconciler, [For(asked_for)])
+    manager.add(pool_controller)
+
+    async def start() -> None:
+        pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,9 @@ app = typer.Typer(
 
 SchedulerArgs = Annotated[
     list[str] | None, typer.Option(envvar="KUBELOOP_SCHEDULER_ARG", help="--flag=value for the scheduler; repeat")
+]
+Kubeconfig = Annotated[
+    Path | None, typer.Option("--kubeconfig", envvar="KUBELOOP_KUBECONFIG", help="whose current context is asked")
 ]
 DataDir = Annotated[Path, typer.Option("--data-dir", envvar="KUBELOOP_DATA_DIR", help="where the stack's state is")]
 
@@ -133,13 +137,26 @@ def status(
 
 
 @app.command()
+def scale(
+    what: Annotated[str, typer.Argument(help="nodes")],
+    number: Annotated[int, typer.Argument(help="how many there are to be")],
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Change how many simulated nodes there are, and wait for them."""
+    from kubeloop.cli.scale import scale_nodes
+    from kubeloop.clock import SystemClock
+
+    if what != "nodes":
+        raise UsageError(f"{what!r} cannot be scaled here: write `kubeloop scale nodes {number}`")
+    asyncio.run(scale_nodes(number, kubeconfig, SystemClock(), random.Random()))
+
+
+@app.command()
 def why(
     pod: Annotated[str, typer.Argument(help="pod/NAME")],
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="[default: that of the context]")] = "",
     output: Annotated[str, typer.Option("-o", "--output", help="text or json")] = "text",
-    kubeconfig: Annotated[
-        Path | None, typer.Option(envvar="KUBELOOP_KUBECONFIG", help="whose current context is asked")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
     scheduler_arg: SchedulerArgs = None,
 ) -> int:
     """Explain where the scheduler would put a pod: who refuses it, who wins, and what would let it fit."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.errors import ApiError, NotFound
-from kubeloop.apimachinery.meta import ReadOnlyObject
-from kubeloop.apimachinery.resource import API_SERVICES, NODES
+from kubeloop.apimachinery.meta import ReadOnlyObject, name_of
+from kubeloop.apimachinery.node_count import ASKED_FOR, number_of_nodes
+from kubeloop.apimachinery.resource import API_SERVICES, CONFIG_MAPS, NODES
 from kubeloop.cli.supervisor import StartFailed
 from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.reflector import Scope
+from kubeloop.client.store import Delta
 
 # How long the stack may take to become ready, before anybody would rather read its logs.
 READY_SECONDS = 60.0
@@ -34,20 +41,53 @@ async def wait_for_server(api: Api, clock: Clock) -> None:
         await clock.sleep(POLL_SECONDS)
 
 
-async def wait_for_nodes(api: Api, wanted: int, report: Callable[[str], None], clock: Clock) -> None:
-    """Until that many nodes take pods; reports how many do."""
+async def wait_for_nodes(
+    api: Api,
+    wanted: int,
+    report: Callable[[int], None],
+    clock: Clock,
+    rng: random.Random,
+    *,
+    and_no_more: bool = False,
+) -> None:
+    """Until that many nodes take pods; reports how many do, each number once.
+
+    The nodes are watched: asking for thousands of them again and again would slow down their coming.
+    """
     deadline = clock.monotonic() + READY_SECONDS + wanted / 10
-    ready = -1
-    while ready < wanted:
-        nodes = (await api.list(NODES))["items"]
-        now_ready = sum(takes_pods(node) for node in nodes)
-        if now_ready != ready:
-            ready = now_ready
-            report(f"nodes ready: {min(ready, wanted)} of {wanted}")
-        if ready < wanted:
+    reported = -1
+    async with _watched(api, clock, rng) as nodes:
+        while True:
+            ready = sum(nodes.values())
+            if ready != reported:
+                reported = ready
+                report(ready)
+            if ready >= wanted and not (and_no_more and len(nodes) > wanted):
+                return
             if clock.monotonic() > deadline:
-                raise StartFailed(f"only {ready} of {wanted} nodes became ready; see kubelet-sim.log, controllers.log")
+                break
             await clock.sleep(POLL_SECONDS)
+    raise StartFailed(f"only {ready} of {wanted} nodes became ready; see kubelet-sim.log, controllers.log")
+
+
+@asynccontextmanager
+async def _watched(api: Api, clock: Clock, rng: random.Random) -> AsyncIterator[dict[str, bool]]:
+    """By name of every node whether it takes pods, kept up to date."""
+    informer = Informer(api, Scope(NODES), clock, rng)
+    nodes: dict[str, bool] = {}
+
+    def note(delta: Delta) -> None:
+        if delta.new is None:
+            nodes.pop(name_of(delta.obj), None)
+        else:
+            nodes[name_of(delta.new)] = takes_pods(delta.new)
+
+    informer.add_handler(note)
+    async with asyncio.TaskGroup() as tasks:
+        watching = tasks.create_task(informer.run(), name="nodes")
+        await informer.wait_for_sync()
+        yield nodes
+        watching.cancel()
 
 
 async def wait_for_metrics(api: Api, clock: Clock) -> None:
@@ -63,6 +103,16 @@ async def wait_for_metrics(api: Api, clock: Clock) -> None:
         if clock.monotonic() > deadline:
             raise StartFailed("the metrics server did not become available; see metrics-server.log")
         await clock.sleep(POLL_SECONDS)
+
+
+async def nodes_asked_for(api: Api, default: int) -> int:
+    """The number in the cluster's own ConfigMap, if there is one."""
+    try:
+        return number_of_nodes(await api.get(CONFIG_MAPS, ASKED_FOR.name, ASKED_FOR.namespace))
+    except NotFound:
+        return default
+    except ValueError as error:
+        raise StartFailed(str(error)) from error
 
 
 def takes_pods(node: ReadOnlyObject) -> bool:

@@ -16,9 +16,11 @@ from kubeloop.tokens import key_file
 APISERVER = "apiserver"
 # kubectl never sends credentials over plain HTTP, so on a server with tokens it would be nobody.
 KUBECTL_USER = "--insecure-kubectl-user"
-# The default network of the pods, a /16, has a block for so many nodes; this one for 32,768.
-_NODES_OF_THE_DEFAULT = 256
-_WIDE_CLUSTER_CIDR = "10.128.0.0/9"
+# Networks of the pods, with a block for each of 1,024 nodes, and of 32,768.
+_CLUSTER_CIDR, _WIDE_CLUSTER_CIDR = "10.244.0.0/14", "10.128.0.0/9"
+_NODES_OF_THE_DEFAULT = 1024
+# Each of them sees all nodes: more than this many processes cost more than they bring.
+_NODES_OF_A_KUBELET, _MOST_KUBELETS = 1000, 4
 _SIGNING_KEY = "--service-account-signing-key-file="
 
 
@@ -51,7 +53,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         *_authority_flags(options, secured),
         *_token_flags(options),
         *(["--default-storage-class"] if options.default_storage_class else []),
-        *([f"--cluster-cidr={_WIDE_CLUSTER_CIDR}"] if options.nodes > _NODES_OF_THE_DEFAULT else []),
+        f"--cluster-cidr={_CLUSTER_CIDR if options.nodes <= _NODES_OF_THE_DEFAULT else _WIDE_CLUSTER_CIDR}",
     ]
     listed = (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
@@ -61,7 +63,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         Service(
             "scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone, *options.scheduler_args)
         ),
-        Service("kubelet-sim", (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
+        *_kubelets(options, (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
     )
     if not options.metrics_server:
         return listed
@@ -107,6 +109,14 @@ def _token_flags(options: UpOptions) -> list[str]:
 
 def _signing_flags(certificate: Path, key: Path) -> list[str]:
     return [f"--cluster-signing-cert-file={certificate}", f"--cluster-signing-key-file={key}"]
+
+
+def _kubelets(options: UpOptions, command: tuple[str, ...]) -> Sequence[Service]:
+    """One process, or several that share many nodes."""
+    count = min(-(-options.nodes // _NODES_OF_A_KUBELET), _MOST_KUBELETS)
+    if count <= 1:
+        return (Service("kubelet-sim", command),)
+    return [Service(f"kubelet-sim-{i}", (*command, f"--shard={i}/{count}")) for i in range(count)]
 
 
 def _node_flags(options: UpOptions) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import signal
 import socket
 import tempfile
@@ -12,7 +13,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
 from kubeloop.cli.kubeconfig_file import Login, write_context
 from kubeloop.cli.options import UpOptions, UsageError
-from kubeloop.cli.readiness import wait_for_metrics, wait_for_nodes, wait_for_server
+from kubeloop.cli.readiness import nodes_asked_for, wait_for_metrics, wait_for_nodes, wait_for_server
 from kubeloop.cli.secure import secure
 from kubeloop.cli.services import secures, services, write_component_token
 from kubeloop.cli.state import StackState, only_supervisor, own_state
@@ -67,7 +68,12 @@ async def _become_ready(
         await wait_for_server(api, clock)
         display.step(f"the API server is ready on {options.server}")
         await write_context(options.kubeconfig_path, login, clock)
-        await wait_for_nodes(api, options.nodes, display.step, clock)
+        wanted = await nodes_asked_for(api, options.nodes)
+
+        def report(ready: int) -> None:
+            display.step(f"nodes ready: {min(ready, wanted)} of {wanted}")
+
+        await wait_for_nodes(api, wanted, report, clock, random.Random())
         if options.metrics_server:
             await wait_for_metrics(api, clock)
     supervisor.ready()

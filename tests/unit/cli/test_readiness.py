@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
-import orjson
 import pytest
 
-from kubeloop.cli.readiness import takes_pods, wait_for_nodes, wait_for_server
+from kubeloop.apimachinery.resource import NODES
+from kubeloop.cli.readiness import nodes_asked_for, takes_pods, wait_for_nodes, wait_for_server
 from kubeloop.cli.supervisor import StartFailed
 from kubeloop.client.api import Api
 from kubeloop.client.transport import ConnectionFailed
+from kubeloop.testing import builders
+from kubeloop.testing.cluster import Cluster, run_cluster
 from tests.testkit.reader import InstantClock
 from tests.testkit.scripted import Answer, Script
 
@@ -20,10 +23,6 @@ NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 def a_node(ready: str = "True", *taints: dict[str, str]) -> dict[str, Any]:
     return {"spec": {"taints": list(taints)}, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
-
-
-def a_list(*nodes: dict[str, Any]) -> Answer:
-    return Answer(chunks=[orjson.dumps({"items": nodes})])
 
 
 @pytest.mark.parametrize(
@@ -44,22 +43,68 @@ def test_a_node_takes_pods_once_it_is_ready_and_untainted(node: dict[str, Any], 
 
 
 def test_progress_is_told_when_it_changes() -> None:
-    """The same count is not told twice."""
-    said: list[str] = []
-    lists = [a_list(), a_list(), a_list(a_node()), a_list(a_node(), a_node())]
-    api = Api("http://x", Script([*lists]))
+    """The same count is not told twice, however often nodes change."""
 
-    asyncio.run(wait_for_nodes(api, 2, said.append, InstantClock()))
+    async def check(cluster: Cluster) -> list[int]:
+        said: list[int] = []
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(wait_for_nodes(cluster.api, 2, said.append, cluster.clock, random.Random(1)))
+            await cluster.clock.sleep(1)
+            await cluster.add_node(builders.a_node("a").labels(first="seen"))
+            await cluster.clock.sleep(1)
+            await cluster.api.patch(NODES, "a", {"metadata": {"labels": {"first": "changed"}}})
+            await cluster.clock.sleep(1)
+            assert not waiting.done()
+            await cluster.add_node(builders.a_node("b"))
+        return said
 
-    assert ["nodes ready: 0 of 2", "nodes ready: 1 of 2", "nodes ready: 2 of 2"] == said
+    assert [0, 1, 2] == run_cluster(check)
+
+
+def test_nodes_that_are_too_many_are_waited_for_to_go() -> None:
+    """Where there are to be fewer, those that are left over are not yet what was asked for."""
+
+    async def check(cluster: Cluster) -> None:
+        for name in ("a", "b"):
+            await cluster.add_node(builders.a_node(name))
+        await wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1))
+        async with asyncio.TaskGroup() as tasks:
+            exact = wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1), and_no_more=True)
+            waiting = tasks.create_task(exact)
+            await cluster.clock.sleep(5)
+            assert not waiting.done()
+            await cluster.api.delete(NODES, "b")
+
+    run_cluster(check)
 
 
 def test_nodes_that_never_come_end_the_start() -> None:
     """The reason names the logs to look into."""
-    api = Api("http://x", Script([a_list() for _ in range(2000)]))
+
+    async def check(cluster: Cluster) -> None:
+        await wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1))
 
     with pytest.raises(StartFailed, match=r"only 0 of 1 nodes became ready; see kubelet-sim.log, controllers.log"):
-        asyncio.run(wait_for_nodes(api, 1, lambda _: None, InstantClock()))
+        run_cluster(check)
+
+
+@pytest.mark.parametrize(("text", "expected"), [(None, 3), ("5", 5), ("0", 0)])
+def test_the_number_that_the_cluster_asks_for_wins(text: str | None, expected: int) -> None:
+    async def check(cluster: Cluster) -> int:
+        if text is not None:
+            await cluster.create(builders.a_config_map("kubeloop-nodes", nodes=text).namespace("kube-system"))
+        return await nodes_asked_for(cluster.api, 3)
+
+    assert expected == run_cluster(check)
+
+
+def test_a_number_that_is_none_ends_the_start() -> None:
+    async def check(cluster: Cluster) -> None:
+        await cluster.create(builders.a_config_map("kubeloop-nodes", nodes="many").namespace("kube-system"))
+        await nodes_asked_for(cluster.api, 3)
+
+    with pytest.raises(StartFailed, match=r"data.nodes is 'many': write a number from 0 to 65000"):
+        run_cluster(check)
 
 
 def test_a_server_is_waited_for() -> None:
