@@ -13,8 +13,7 @@ from typing import Any
 from kubelet_sim.addresses import node_address
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
-from kubeloop.apimachinery.csi import MANAGED_ATTACHING
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, labels_of
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, labels_of
 from kubeloop.apimachinery.quantity import canonical
 from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
@@ -38,7 +37,6 @@ _OWN_LABELS = (
     "beta.kubernetes.io/arch",
     "topology.kubernetes.io/zone",
 )
-_OWN_ANNOTATIONS = {MANAGED_ATTACHING: "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +61,17 @@ def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> O
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": identity.name, "labels": labels, "annotations": dict(_OWN_ANNOTATIONS)},
+        "metadata": {"name": identity.name, "labels": labels},
         "spec": {},
         "status": status(identity, settings, (), now),
     }
 
 
-def missing_marks(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
-    """The merge patch that gives an existing node what every kubelet sets; others' labels and taints stay."""
-    wanted = registration(identity, settings, now)["metadata"]
-    labels = {key: value for key, value in wanted["labels"].items() if labels_of(node).get(key) != value}
-    annotations = {k: v for k, v in wanted["annotations"].items() if annotations_of(node).get(k) != v}
-    missing = {"labels": labels, "annotations": annotations}
-    patch = {name: marks for name, marks in missing.items() if marks}
-    return {"metadata": patch} if patch else None
+def missing_labels(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
+    """The merge patch that gives an existing node the labels every kubelet sets; others' labels and taints stay."""
+    wanted = registration(identity, settings, now)["metadata"]["labels"]
+    missing = {key: value for key, value in wanted.items() if labels_of(node).get(key) != value}
+    return {"metadata": {"labels": missing}} if missing else None
 
 
 def status(

@@ -14,8 +14,9 @@ from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.conditions import conditions_of, is_true
+from kubeloop.apimachinery.csi import MANAGED_ATTACHING
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, annotations_of, uid_of
 from kubeloop.apimachinery.resource import NODES
 from kubeloop.apimachinery.times import parse_time
 from kubeloop.client.api import STRATEGIC, Api
@@ -57,6 +58,7 @@ class NodeReconciler:
         if node is None:
             return DONE  # deleted, or not in the informer yet
         await self._tell_cordoning(node)
+        await self._leave_attaching(node)
         return await self._report(identity, node)
 
     def forget(self, node: str) -> None:
@@ -77,7 +79,7 @@ class NodeReconciler:
     async def _adopt(self, identity: NodeIdentity) -> Object:
         """Of a node that is there already its labels and its status are brought up to date."""
         node = await self._api.get(NODES, identity.name)
-        patch = node_object.missing_marks(node, identity, self._settings, self._clock.now())
+        patch = node_object.missing_labels(node, identity, self._settings, self._clock.now())
         if patch is not None:
             node = await self._api.patch(NODES, identity.name, patch)
         await self._write(identity, node)
@@ -92,6 +94,12 @@ class NodeReconciler:
         if is_due or node_object.is_changed(node, wanted):
             await self._write(identity, node)
         return self._next_report()
+
+    async def _leave_attaching(self, node: ReadOnlyObject) -> None:
+        """To the control plane, from the first volume on that needs it: nodes without such volumes look plainer."""
+        name = node["metadata"]["name"]
+        if self._attachments.in_use(name) and MANAGED_ATTACHING not in annotations_of(node):
+            await self._api.patch(NODES, name, {"metadata": {"annotations": {MANAGED_ATTACHING: "true"}}})
 
     async def _write(self, identity: NodeIdentity, node: ReadOnlyObject) -> None:
         wanted = self._status(identity, node)

@@ -30,6 +30,7 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 _LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing
+_WITHOUT_NODE_SECONDS = 0.2
 _SHORTEST_WAIT_SECONDS = 0.001
 _MOUNT_TIMEOUT_SECONDS = 123.0  # podAttachAndMountTimeout
 
@@ -67,6 +68,8 @@ class PodReconciler:
         obj = self._newest(key)
         if obj is None or not self.keys(obj):
             return DONE
+        if key not in self._runtimes and self._nodes.get(ObjectKey("", _node_of(obj))) is None:
+            return RequeueAfter(_WITHOUT_NODE_SECONDS)  # the node is not registered yet: what it has is not known
         pod = pod_spec.read(obj, self._settings.init_seconds)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
         runtime = await self._with_volumes(obj, pod, runtime)

@@ -12,6 +12,7 @@ from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.conditions import get_condition
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import DEPLOYMENTS, NODES, PODS
+from kubeloop.cli.readiness import takes_pods
 from kubeloop.runtime.manager import Manager
 from kubeloop.testing.builders import a_deployment
 from kubeloop.testing.cluster import Cluster, Write, a_loop, run_cluster
@@ -33,6 +34,10 @@ async def status_of(cluster: Cluster, deployment: Object) -> Object:
     return status
 
 
+async def all_take_pods(cluster: Cluster) -> bool:
+    return [True] * 3 == [takes_pods(node) for node in await cluster.list(NODES)]
+
+
 async def a_ready_deployment(cluster: Cluster, replicas: int = 3) -> Object:
     web = await cluster.create(a_deployment("web").replicas(replicas))
 
@@ -47,6 +52,7 @@ def test_a_deployment_becomes_ready_on_nodes_that_register_themselves() -> None:
     """From nothing: nodes come, pods are made, bound and started, and the Deployment says so."""
 
     async def check(cluster: Cluster) -> None:
+        await cluster.eventually(partial(all_take_pods, cluster))
         await a_ready_deployment(cluster)
 
         pods = await cluster.list(PODS, "default", "app=web")

@@ -9,7 +9,7 @@ from kubelet_sim import simulator
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, LEASES, NODES
-from kubeloop.testing.builders import a_config_map, a_node
+from kubeloop.testing.builders import a_config_map, a_node, a_pod
 from kubeloop.testing.cluster import Cluster, Process, a_loop, run_cluster
 
 
@@ -107,3 +107,14 @@ def test_several_processes_share_the_nodes() -> None:
     assert [f"node-{i}" for i in range(5)] == grown
     assert ["node-0", "node-1"] == shrunk
     assert {f"node-{i}": {f"kubelet-{i % 2}"} for i in range(5)} == beats
+
+
+def test_a_pod_that_is_there_before_its_node_waits_for_it() -> None:
+    """It is not refused for want of room on a node of which nothing is known."""
+
+    async def check(cluster: Cluster) -> str:
+        pod = await cluster.create(a_pod("early").on("node-0").spec(automountServiceAccountToken=False))
+        await cluster.clock.sleep(10)
+        return (await cluster.read(pod))["status"]["phase"]
+
+    assert "Running" == run_cluster(check, processes={"kubelet": a_kubelet(nodes=1)})
