@@ -30,6 +30,8 @@ from kubeloop.runtime.result import RequeueAfter, Result
 log = structlog.get_logger(__name__)
 
 CLUSTER = ObjectKey("", "cluster")
+# A pass looks at every node: when thousands come one after the other, each must not cause one of its own.
+_PAUSE_SECONDS_A_NODE = 0.0005
 
 
 class Monitor:
@@ -51,9 +53,14 @@ class Monitor:
         self._known: dict[str, Object] = {}  # who has been announced, as seen in the last pass
         self._waiting: dict[str, None] = {}  # who waits for a NoExecute taint, first come first served
         self._unmarked: set[str] = set()  # silent nodes whose pods are yet to be marked not ready
+        self._next_pass_at = 0.0  # monotonic
 
     async def reconcile(self, key: ObjectKey) -> Result:
+        now = self._clock.monotonic()
+        if now < self._next_pass_at:
+            return RequeueAfter(self._next_pass_at - now)
         nodes = self._nodes.list()
+        self._next_pass_at = now + _PAUSE_SECONDS_A_NODE * len(nodes)
         await self._announce(nodes)
         checks = await self._check(nodes)
         self._update_zones(checks)

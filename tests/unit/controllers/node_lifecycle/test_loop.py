@@ -1,8 +1,13 @@
 """Nodes that fall silent and come back, in a living cluster."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from controllers import node_lifecycle
+from controllers.node_lifecycle import monitor
+from controllers.node_lifecycle.zones import Zones
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import EVENTS, NODES, PODS
@@ -223,6 +228,34 @@ def test_a_pod_given_to_an_unready_node_is_not_ready() -> None:
         return (get_condition(conditions_of(await cluster.read(pod)), "Ready") or {})["status"]
 
     assert "False" == run_cluster(check, processes=LOOPS)
+
+
+def test_thousands_of_changes_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The more nodes there are, the fewer passes over all of them a second; the last change is not forgotten."""
+    passes: list[int] = []
+
+    class Counted(Zones):
+        def update(
+            self, zones: Collection[tuple[str, str]], ready: Mapping[tuple[str, str], Sequence[bool]], now: float
+        ) -> None:
+            passes.append(len(passes))
+            super().update(zones, ready, now)
+
+    monkeypatch.setattr(monitor, "Zones", Counted)
+
+    async def check(cluster: Cluster) -> tuple[int, list[str]]:
+        for i in range(200):
+            await cluster.create(a_node(f"n{i}"))
+            await cluster.clock.sleep(0.01)
+        while_they_came = len(passes)
+        await cluster.delete(a_node("n199"))
+        await cluster.clock.sleep(1)
+        return while_they_came, await messages(cluster, "RemovingNode")
+
+    while_they_came, told = run_cluster(check, processes={"nodes": LOOP})
+
+    assert while_they_came < 100
+    assert ["Node n199 event: Removing Node n199 from Controller"] == told
 
 
 def test_a_node_that_goes_is_announced() -> None:
