@@ -248,6 +248,7 @@ def test_thousands_of_changes_are_looked_at_together(monkeypatch: pytest.MonkeyP
             await cluster.create(a_node(f"n{i}"))
             await cluster.clock.sleep(0.01)
         while_they_came = len(passes)
+        await cluster.clock.sleep(1)
         await cluster.delete(a_node("n199"))
         await cluster.clock.sleep(1)
         return while_they_came, await messages(cluster, "RemovingNode")
