@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from datetime import datetime
 
 from kubelet_sim import moments
+from kubelet_sim.annotations import NEVER
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, Run
 
@@ -38,6 +40,8 @@ def start(scene: Scene) -> Container:
         restarts=restarts_so_far,
         crashes=before.crashes + 1 if before.run else 0,
         pull_failures=0,
+        probed={},
+        stop_order=None,
     )
 
 
@@ -49,7 +53,7 @@ def end(scene: Scene) -> Container:
     exit_code, reason = 0, ""
     if natural is not None and natural == finished_at:
         exit_code, reason = behaviour.exit_code, behaviour.exit_reason
-    elif moments.told_to_stop(scene) and behaviour.stop_seconds >= moments.grace_seconds(scene):
+    elif behaviour.stop_seconds >= _grace(scene, finished_at):
         exit_code = KILLED
     ended = replace(
         run, finished_at=finished_at, exit_code=exit_code, reason=reason or ("Error" if exit_code else "Completed")
@@ -57,6 +61,13 @@ def end(scene: Scene) -> Container:
     assert finished_at is not None
     is_forgiven = (finished_at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
     return replace(scene.container, since=finished_at, run=ended, crashes=0 if is_forgiven else scene.container.crashes)
+
+
+def _grace(scene: Scene, finished_at: datetime | None) -> float:
+    """What a container had to stop in; one that was replaced has not been told."""
+    if scene.container.stop_order and moments.killed_at(scene) == finished_at:
+        return moments.order_grace_seconds(scene)
+    return moments.grace_seconds(scene) if moments.told_to_stop(scene) else NEVER
 
 
 def _container_id(uid: str, name: str, restarts_so_far: int) -> str:

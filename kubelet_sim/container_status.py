@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import readiness
+from kubelet_sim import probing, readiness
 from kubelet_sim.moments import backoff_seconds
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
 from kubelet_sim.tales import pull_error
@@ -32,7 +32,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
         "restartCount": container.restarts,
         "image": run.image if run else spec.image,
         "imageID": run.image if run else "",
-        "started": readiness.is_started(spec, container, now),
+        "started": probing.started_at(spec, container) is not None,
     }
     if run:
         status |= {"containerID": run.id, **_resources(spec)}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from kubelet_sim import restarts
-from kubelet_sim.behaviour import NEVER
+from kubelet_sim import probing, restarts
+from kubelet_sim.annotations import NEVER
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, ContainerSpec, Role, State
 from kubeloop.apimachinery.times import moment_after
@@ -40,8 +40,7 @@ def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | Non
     if run is None or run.started_at is None:
         return None
     if spec.role is Role.SIDECAR:
-        is_up = container.state is State.RUNNING
-        return _later(run.started_at, spec.behaviour.started_after_seconds) if is_up else None
+        return probing.started_at(spec, container)
     has_ended_well = container.state is State.EXITED and run.exit_code == 0
     return run.finished_at if has_ended_well else None
 
@@ -89,7 +88,8 @@ def _after_state(scene: Scene, seconds: float) -> datetime | None:
 
 
 def ends(scene: Scene) -> datetime | None:
-    return min((at for at in (natural_end(scene), stopped_at(scene), replaced_at(scene)) if at), default=None)
+    moments = (natural_end(scene), stopped_at(scene), killed_at(scene), replaced_at(scene))
+    return min((at for at in moments if at), default=None)
 
 
 def natural_end(scene: Scene) -> datetime | None:
@@ -108,7 +108,17 @@ def stopped_at(scene: Scene) -> datetime | None:
     told = told_to_stop(scene)
     if told is None:
         return None
-    deadline = moment_after(told, grace_seconds(scene))
+    return _stopped(scene, told, grace_seconds(scene))
+
+
+def killed_at(scene: Scene) -> datetime | None:
+    """When a container has stopped that was told to while its pod goes on."""
+    order = scene.container.stop_order
+    return _stopped(scene, order.at, order_grace_seconds(scene)) if order else None
+
+
+def _stopped(scene: Scene, told: datetime, grace: float) -> datetime:
+    deadline = moment_after(told, grace)
     stopped = _later(told, scene.spec.behaviour.stop_seconds)
     return min(stopped, deadline) if stopped else deadline
 
@@ -139,6 +149,11 @@ def _is_over(scene: Scene, spec: ContainerSpec, container: Container) -> bool:
 def grace_seconds(scene: Scene) -> float:
     pod = scene.pod
     return pod.deletion_grace_seconds if pod.deletion_deadline else pod.grace_seconds
+
+
+def order_grace_seconds(scene: Scene) -> float:
+    order = scene.container.stop_order
+    return scene.pod.grace_seconds if order is None or order.grace_seconds is None else order.grace_seconds
 
 
 def restarts_at_once(scene: Scene) -> datetime | None:

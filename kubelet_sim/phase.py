@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from kubelet_sim import readiness, restarts
+from kubelet_sim import probing, restarts
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, State
 
 TERMINAL = ("Succeeded", "Failed")
 
 
-def phase_of(pod: PodSpec, runtime: PodRuntime, now: datetime) -> str:
+def phase_of(pod: PodSpec, runtime: PodRuntime) -> str:
     """A terminal phase, once the API has it, stays; so does the node's verdict."""
     if pod.phase in TERMINAL:
         return pod.phase
@@ -22,7 +20,7 @@ def phase_of(pod: PodSpec, runtime: PodRuntime, now: datetime) -> str:
     init = [(spec, container) for spec, container in pairs if spec.role is Role.INIT]
     if any(_failed_for_good(pod, spec, container) for spec, container in init):
         return "Failed"
-    if any(not _has_ended(container) for _, container in init) or _waits_for_sidecars(pairs, now):
+    if any(not _has_ended(container) for _, container in init) or _waits_for_sidecars(pairs):
         return "Pending"
     return _phase_of_regular(pod, pairs)
 
@@ -45,11 +43,11 @@ def _phase_of_regular(pod: PodSpec, pairs: list[tuple[ContainerSpec, Container]]
     return "Succeeded" if all(c.run and c.run.exit_code == 0 for _, c in regular) else "Failed"
 
 
-def _waits_for_sidecars(pairs: list[tuple[ContainerSpec, Container]], now: datetime) -> bool:
+def _waits_for_sidecars(pairs: list[tuple[ContainerSpec, Container]]) -> bool:
     if any(container.run for spec, container in pairs if spec.role is Role.REGULAR):
         return False  # was initialized once
     return any(
-        not readiness.is_started(spec, container, now)
+        not probing.started_at(spec, container)
         for spec, container in pairs
         if spec.role is Role.SIDECAR and not _has_ended(container)
     )
@@ -62,7 +60,7 @@ def _failed_for_good(pod: PodSpec, spec: ContainerSpec, container: Container) ->
 
 
 def _may_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
-    return container.run is not None and restarts.is_restartable(pod, spec, container.run.exit_code)
+    return container.run is not None and restarts.is_restartable(pod, spec, container)
 
 
 def _has_ended(container: Container) -> bool:

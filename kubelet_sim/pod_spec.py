@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import usage
-from kubelet_sim.behaviour import NEVER, Behaviour, BehaviourError, behaviour_of
+from kubelet_sim import probes, usage
+from kubelet_sim.annotations import NEVER, BehaviourError
+from kubelet_sim.behaviour import Behaviour, behaviour_of
 from kubelet_sim.state import ContainerSpec, PodSpec, Role
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, key_of, metadata, uid_of
 from kubeloop.apimachinery.times import parse_time
@@ -33,15 +34,18 @@ def read(pod: ReadOnlyObject, init_seconds: float) -> PodSpec:
 
 def annotation_errors(pod: ReadOnlyObject) -> list[str]:
     """What is wrong with the pod's behaviour annotations; such a container behaves as if it had none."""
+    annotations = annotations_of(pod)
+    if not annotations:
+        return []
+    containers = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
     errors: dict[str, None] = {}
-    for field in ("initContainers", "containers"):
-        for container in pod["spec"].get(field) or ():
-            try:
-                behaviour_of(container, annotations_of(pod))
-                usage.check(container, annotations_of(pod))
-            except BehaviourError as error:
-                errors[str(error)] = None
-    return list(errors)
+    for container in containers:
+        try:
+            behaviour_of(container, annotations)
+            usage.check(container, annotations)
+        except BehaviourError as error:
+            errors[str(error)] = None
+    return [*errors, *map(str, probes.pointless(containers, annotations))]
 
 
 def _container(pod: ReadOnlyObject, fields: Any, role: Role, init_seconds: float) -> ContainerSpec:

@@ -36,7 +36,7 @@ OWN_FIELDS = (
 
 def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime) -> Object:
     """Only a kubelet's fields, and of the conditions only its own."""
-    phase = phase_of(pod, runtime, now)
+    phase = phase_of(pod, runtime)
     status: Object = {
         "observedGeneration": generation_of(obj),
         "phase": phase,

@@ -1,42 +1,40 @@
-"""When a running container counts as started and as ready: its probes' delays, or its annotation, say so."""
+"""When a running container counts as ready: its readiness probe passes, or its annotation says so."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from kubelet_sim.behaviour import NEVER
+from kubelet_sim import probing
+from kubelet_sim.annotations import NEVER
+from kubelet_sim.probes import Kind
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, State
 from kubeloop.apimachinery.times import moment_after
-
-
-def is_started(spec: ContainerSpec, container: Container, now: datetime) -> bool:
-    """The startup probe, where there is one, has succeeded."""
-    return _has_run(container, spec.behaviour.started_after_seconds, now)
 
 
 def is_ready(spec: ContainerSpec, container: Container, now: datetime) -> bool:
     """An init container is ready when it has ended well."""
     if spec.role is Role.INIT:
         return container.state is State.EXITED and container.run is not None and container.run.exit_code == 0
-    return _has_run(container, spec.behaviour.ready_after_seconds, now)
+    started = probing.started_at(spec, container)
+    if started is None or not probing.passes(spec, container, Kind.READINESS):
+        return False
+    seconds = spec.behaviour.ready_after_seconds
+    return seconds == 0 or (seconds != NEVER and now >= _run_for(container, seconds, started))
 
 
 def next_change(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
-    """When the next container will become started or ready, if nothing else happens."""
+    """When the next container will become ready that is not asked by a probe."""
     return min((moment for moment in _moments(pod, runtime) if moment > now), default=None)
 
 
 def _moments(pod: PodSpec, runtime: PodRuntime) -> Iterator[datetime]:
     for spec, container in zip(pod.containers, runtime.containers, strict=True):
-        if container.state is State.RUNNING and container.run and container.run.started_at:
-            for seconds in (spec.behaviour.started_after_seconds, spec.behaviour.ready_after_seconds):
-                if seconds != NEVER:
-                    yield moment_after(container.run.started_at, seconds)
+        seconds = spec.behaviour.ready_after_seconds
+        if seconds not in (0, NEVER) and container.state is State.RUNNING and container.since is not None:
+            yield _run_for(container, seconds, container.since)
 
 
-def _has_run(container: Container, seconds: float, now: datetime) -> bool:
+def _run_for(container: Container, seconds: float, default: datetime) -> datetime:
     run = container.run
-    if container.state is not State.RUNNING or run is None or run.started_at is None or seconds == NEVER:
-        return False
-    return now >= moment_after(run.started_at, seconds)
+    return moment_after(run.started_at if run and run.started_at else default, seconds)

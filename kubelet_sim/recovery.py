@@ -5,12 +5,23 @@ Containers that ran still run: the pods of a real node outlive its kubelet, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from kubelet_sim.phase import TERMINAL
-from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
+from kubelet_sim.probes import Kind, Probe
+from kubelet_sim.state import (
+    Container,
+    ContainerSpec,
+    PodRuntime,
+    PodSpec,
+    Probed,
+    Role,
+    Run,
+    State,
+)
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.times import parse_time
 
@@ -29,7 +40,9 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         arrived_at=_time(status.get("startTime")) or now,
         containers=()
         if never_taken
-        else tuple(_container(spec, reported.get((spec.role is Role.REGULAR, spec.name))) for spec in pod.containers),
+        else tuple(
+            _container(spec, reported.get((spec.role is Role.REGULAR, spec.name)), now) for spec in pod.containers
+        ),
         pull_seconds=pull_seconds,
         ip=status.get("podIP") or "",
         host_ip=status.get("hostIP") or host_ip,
@@ -37,7 +50,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
     )
 
 
-def _container(spec: ContainerSpec, status: Mapping[str, Any] | None) -> Container:
+def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datetime) -> Container:
     """One that waited is as if it had just ended, or never begun: it backs off or pulls again."""
     if status is None:
         return Container(spec.name)
@@ -47,10 +60,27 @@ def _container(spec: ContainerSpec, status: Mapping[str, Any] | None) -> Contain
     if "running" in state:
         started_at = _time(state["running"].get("startedAt"))
         run = Run(status.get("containerID") or "", image, started_at)
-        return Container(spec.name, State.RUNNING, started_at, run, last, restarts, restarts)
+        probed = _probed(spec, status, started_at, now) if started_at else {}
+        return Container(spec.name, State.RUNNING, started_at, run, last, restarts, restarts, probed=probed)
     if "terminated" in state:
         return _exited(spec, _ended_run(state["terminated"], image), last, restarts)
     return _exited(spec, last, None, restarts) if last else Container(spec.name, restarts=restarts)
+
+
+def _probed(
+    spec: ContainerSpec, status: Mapping[str, Any], started_at: datetime, now: datetime
+) -> Mapping[Kind, Probed]:
+    """What its status says of it still holds; checks go on with the next period and count anew."""
+    results = {Kind.STARTUP: status.get("started") or None, Kind.READINESS: bool(status.get("ready"))}
+    age = (now - started_at).total_seconds()
+    return {
+        kind: Probed(results.get(kind, True), started_at, next_seconds=_next_beat(probe, age))
+        for kind, probe in spec.behaviour.probes.items()
+    }
+
+
+def _next_beat(probe: Probe, age: float) -> float:
+    return probe.delay + max(math.ceil((age - probe.delay) / probe.period), 0) * probe.period
 
 
 def _exited(spec: ContainerSpec, run: Run | None, last: Run | None, restarts: int) -> Container:

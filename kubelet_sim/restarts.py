@@ -17,15 +17,24 @@ def should_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> b
         return False
     if spec.role is Role.INIT and run.exit_code == 0:
         return False
-    return is_restartable(pod, spec, run.exit_code)
+    return is_restartable(pod, spec, container)
 
 
-def is_restartable(pod: PodSpec, spec: ContainerSpec, exit_code: int) -> bool:
+def is_restartable(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
+    """Of a container that has run."""
+    if container.stop_order:
+        return container.stop_order.is_restarted
+    exit_code = container.run.exit_code if container.run else 0
     own_policy = spec.fields.get("restartPolicy")
     if own_policy and any(_matches(rule, exit_code) for rule in spec.fields.get("restartPolicyRules") or ()):
         return True
     policy = own_policy or pod.restart_policy
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+def after_failed_probe(pod: PodSpec, spec: ContainerSpec) -> bool:
+    """Only the policies count then, and exit codes do not."""
+    return (spec.fields.get("restartPolicy") or pod.restart_policy) != "Never"
 
 
 def _matches(rule: Mapping[str, Any], exit_code: int) -> bool:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from kubelet_sim.behaviour import Behaviour
+from kubelet_sim.probes import Kind
 from kubeloop.apimachinery.meta import ObjectKey
 
 
@@ -84,8 +85,33 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Probed:
+    """What the checks of a probe have come to in this run: a result, since when, and the last check with how often it
+    came out so. `next_seconds`: when the next check begins, counted from the container's start; None before the first.
+    """
+
+    result: bool | None = None
+    since: datetime | None = None
+    last: bool | None = None
+    in_a_row: int = 0
+    next_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrder:
+    """A container is to stop while its pod goes on. `grace_seconds`: None: as long as the pod's."""
+
+    at: datetime
+    grace_seconds: float | None
+    is_restarted: bool  # whatever its exit code
+
+
+@dataclass(frozen=True, slots=True)
 class Container:
-    """`run` is the current or latest run, `last_run` the one before; `crashes` counts restarts not yet forgiven."""
+    """`run` is the current or latest run, `last_run` the one before; `crashes` counts restarts not yet forgiven.
+
+    `probed` and `stop_order` are of the current or latest run.
+    """
 
     name: str
     state: State = State.WAITING
@@ -96,6 +122,8 @@ class Container:
     crashes: int = 0
     pull_failures: int = 0
     image: str = ""  # the image being pulled
+    probed: Mapping[Kind, Probed] = field(default_factory=dict)
+    stop_order: StopOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubelet_sim import moments
+from kubelet_sim import moments, probe_words, probing, restarts
+from kubelet_sim.probes import Kind
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import Happening
+from kubelet_sim.state import Happening, Role
 
 _IMAGE_BYTES = 42_000_000
 
@@ -61,6 +62,24 @@ def replaced(scene: Scene) -> Sequence[Happening]:
         return ()
     message = f"Container {scene.spec.name} definition changed, will be restarted"
     return (Happening("Normal", "Killing", message, scene.spec),)
+
+
+def checked(scene: Scene, kind: Kind) -> Sequence[Happening]:
+    check = probing.next_check(scene, kind)
+    if check is None or check.passes:
+        return ()
+    said = f"{kind.capitalize()} probe failed: {probe_words.failure(check, scene.spec.fields, scene.runtime.ip)}"
+    unhealthy = Happening("Warning", "Unhealthy", said, scene.spec)
+    if not probing.is_fatal(scene, kind, check):
+        return (unhealthy,)
+    return unhealthy, Happening("Normal", "Killing", _failed_probe(scene, kind), scene.spec)
+
+
+def _failed_probe(scene: Scene, kind: Kind) -> str:
+    if scene.spec.role is Role.SIDECAR:
+        return f"Init container {scene.spec.name} failed {kind} probe"
+    what_next = ", will be restarted" if restarts.after_failed_probe(scene.pod, scene.spec) else ""
+    return f"Container {scene.spec.name} failed {kind} probe{what_next}"
 
 
 def crash(scene: Scene) -> Sequence[Happening]:

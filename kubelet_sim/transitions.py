@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
-from kubelet_sim import changes, moments, tales
+from kubelet_sim import changes, moments, probing, tales
+from kubelet_sim.probes import Kind
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, Happening, PodRuntime, PodSpec, State
 
@@ -57,6 +59,18 @@ def _steps(pod: PodSpec, runtime: PodRuntime, now: datetime) -> Iterator[tuple[d
                 yield at, i, step
 
 
+def _checks(kind: Kind) -> Transition:
+    """The checks of a probe leave the container running; one that failed for good has it told to stop."""
+
+    def at(scene: Scene) -> datetime | None:
+        check = probing.next_check(scene, kind)
+        return check.at if check else None
+
+    return Transition(
+        State.RUNNING, State.RUNNING, at, partial(probing.checked, kind=kind), partial(tales.checked, kind=kind)
+    )
+
+
 TRANSITIONS = (
     Transition(State.WAITING, State.PULLING, moments.its_turn, changes.begin_pull, tales.pulling),
     Transition(State.PULLING, State.PULL_FAILED, moments.pull_fails, changes.fail_pull, tales.pull_failed),
@@ -66,6 +80,7 @@ TRANSITIONS = (
     Transition(State.PULL_BACKOFF, State.PULLING, moments.pull_retried, changes.begin_pull, tales.pulling),
     Transition(State.CONFIG_ERROR, State.RUNNING, moments.config_is_there, changes.start, tales.restart),
     Transition(State.RUNNING, State.EXITED, moments.ends, changes.end, tales.replaced),
+    *map(_checks, Kind),
     Transition(State.EXITED, State.RUNNING, moments.restarts_at_once, changes.start, tales.restart),
     Transition(State.EXITED, State.CRASH_BACKOFF, moments.crashes_again, changes.note_time, tales.crash),
     Transition(State.EXITED, State.PULLING, moments.starts_other_image, changes.begin_pull, tales.pulling),

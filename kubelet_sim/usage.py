@@ -19,16 +19,14 @@ requests and half of the memory; nobody uses more than his limit.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from kubelet_sim.behaviour import PREFIX, BehaviourError
+from kubelet_sim.annotations import PREFIX, error, over_time, said
 from kubeloop.apimachinery.quantity import QuantityError, parse
-from kubeloop.runtime.flags import duration
 
 Json = Mapping[str, Any]
 
@@ -77,10 +75,10 @@ class Curve:
 def own_usage(container: Json, annotations: Mapping[str, str], resource: str) -> Curve:
     """What a container uses without its share of a load; seconds count from its start. Raises BehaviourError."""
     word = f"{resource}-usage"
-    said = annotations.get(f"{PREFIX}{word}.{container['name']}", annotations.get(f"{PREFIX}{word}", ""))
+    text = said(container["name"], annotations, word)
     request = _asked(container, "requests", resource)
-    if said:
-        return _curve(word, said, request)
+    if text:
+        return _curve(word, text, request)
     amount = _DEFAULT_AMOUNTS[resource] if request is None else request * _DEFAULT_SHARES[resource]
     return Curve((Point(0, amount),))
 
@@ -88,8 +86,8 @@ def own_usage(container: Json, annotations: Mapping[str, str], resource: str) ->
 def load(annotations: Mapping[str, str], resource: str) -> Curve | None:
     """What the ready pods of a workload have to share; seconds count from its creation. Raises BehaviourError."""
     word = f"{resource}-load"
-    said = annotations.get(f"{PREFIX}{word}", "")
-    return _curve(word, said, None) if said else None
+    text = annotations.get(f"{PREFIX}{word}", "")
+    return _curve(word, text, None) if text else None
 
 
 def limited(container: Json, resource: str, amount: float) -> float:
@@ -111,40 +109,21 @@ def _asked(container: Json, what: str, resource: str) -> float | None:
 
 @lru_cache(maxsize=4096)  # of all there are in a cluster few differ; full: the least recent are read again
 def _curve(word: str, text: str, request: float | None) -> Curve:
-    points: list[Point] = []
-    for part in text.split(","):
-        amount, at, time = part.strip().partition("@")
-        if bool(at) != ("@" in text) or (not at and len(text.split(",")) > 1):
-            raise _error(word, f"{part.strip()!r} has no time: write a curve as 100m@0s,800m@2m")
-        point = Point(_seconds(word, time) if at else 0.0, _amount(word, amount, request))
-        if points and point.seconds < points[-1].seconds:
-            raise _error(word, f"{part.strip()!r} comes after {points[-1].seconds:g}s: write a curve in order of time")
-        points.append(point)
-    return Curve(tuple(points))
-
-
-def _seconds(word: str, text: str) -> float:
-    try:
-        return duration(text)
-    except argparse.ArgumentTypeError as error:
-        raise _error(word, str(error)) from error
+    points = over_time(word, text, "write a curve as 100m@0s,800m@2m")
+    return Curve(tuple(Point(seconds, _amount(word, amount, request)) for amount, seconds in points))
 
 
 def _amount(word: str, text: str, request: float | None) -> float:
     """A quantity, or a percentage of the request."""
     try:
         amount = parse(text.removesuffix("%")).approximate()
-    except QuantityError as error:
+    except QuantityError as problem:
         example = "write a quantity such as 250m or 64Mi, or 50% of the request"
-        raise _error(word, f"{text!r} is no amount: {example}") from error
+        raise error(word, f"{text!r} is no amount: {example}") from problem
     if amount < 0:
-        raise _error(word, f"{text!r} is less than nothing")
+        raise error(word, f"{text!r} is less than nothing")
     if not text.endswith("%"):
         return amount
     if request is None:
-        raise _error(word, f"{text!r} of what? The container requests none")
+        raise error(word, f"{text!r} of what? The container requests none")
     return request * amount / 100
-
-
-def _error(word: str, why: str) -> BehaviourError:
-    return BehaviourError(f"annotation {PREFIX}{word}: {why}")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from kubelet_sim import usage
-from kubelet_sim.behaviour import PREFIX, BehaviourError
+from kubelet_sim.annotations import PREFIX, BehaviourError
 from kubeloop.apimachinery.conditions import conditions_of, get_condition, is_true
 from kubeloop.apimachinery.meta import (
     ObjectKey,

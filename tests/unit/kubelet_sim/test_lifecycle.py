@@ -221,7 +221,8 @@ PROBE = {"initialDelaySeconds": 5, "periodSeconds": 10, "httpGet": {"port": 80}}
     [
         ({"readinessProbe": PROBE}, {}, 5),
         ({"readinessProbe": {**PROBE, "successThreshold": 3}}, {}, 25),
-        ({"readinessProbe": PROBE, "startupProbe": PROBE}, {}, 10),
+        ({"readinessProbe": PROBE, "startupProbe": PROBE}, {}, 5),
+        ({"readinessProbe": PROBE, "startupProbe": {**PROBE, "initialDelaySeconds": 7}}, {}, 7),
         ({}, {"kubeloop.io/ready-after": "8s"}, 8),
         ({}, {"kubeloop.io/ready-after": "20s", "kubeloop.io/ready-after.c": "8s"}, 8),
     ],

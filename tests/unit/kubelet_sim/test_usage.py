@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubelet_sim import usage
-from kubelet_sim.behaviour import BehaviourError
+from kubelet_sim.annotations import BehaviourError
 from kubeloop.apimachinery.meta import Object
 
 
@@ -67,7 +67,7 @@ def test_nobody_uses_more_than_his_limit() -> None:
         ("50%", "'50%' of what? The container requests none"),
         ("1,2", "'1' has no time: write a curve as 100m@0s,800m@2m"),
         ("1@0s,2", "'2' has no time: write a curve as 100m@0s,800m@2m"),
-        ("1@1m,2@5s", "'2@5s' comes after 60s: write a curve in order of time"),
+        ("1@1m,2@5s", "'2@5s' comes after 60s: write a curve as 100m@0s,800m@2m"),
         ("1@soon", "invalid duration 'soon': write it as 15s, 1m30s or 500ms"),
     ],
 )
