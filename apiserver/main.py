@@ -294,6 +294,7 @@ async def _serve(server: ApiServer, listening: socket.socket, options: argparse.
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # who speaks from loopback is no proxy: what it says of its address is not believed
         timeout_keep_alive=120,
         timeout_graceful_shutdown=GRACEFUL_STOP_SECONDS,
         ssl_certfile=options.tls_cert_file,

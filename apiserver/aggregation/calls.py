@@ -54,7 +54,9 @@ class Calls:
         trust = remote.trust.over(address.is_plain)
         scheme = "http" if address.is_plain else "https"
         shown = f"{scheme}://{address.host_port}{target}"
-        return self._outgoing.connections.answered(method, shown, address.host_port, trust, headers, body)
+        return self._outgoing.connections.answered(
+            method, shown, address.host_port, trust, headers, body, target.encode()
+        )
 
     def url(self, remote: Remote, target: str) -> str:
         """As errors name it. ServiceError as above."""

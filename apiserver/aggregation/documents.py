@@ -13,6 +13,7 @@ import orjson
 
 from apiserver.aggregation.calls import Answer, Calls
 from apiserver.aggregation.remote import Remote
+from apiserver.aggregation.shapes import version_entry
 from apiserver.outgoing.errors import CallError
 from kubeloop.apimachinery.meta import Object
 
@@ -56,7 +57,8 @@ async def _fetch(calls: Calls, remote: Remote, known: Document | None) -> Docume
     answer = await calls.get(remote, remote.path, "application/json")
     if answer.status != _OK:
         raise CallError(f"failed to download legacy discovery for {remote.path}: {answer.status}")
-    return Document({"version": remote.version, "resources": _converted(_parsed(answer).get("resources") or ())})
+    resources = _converted(_parsed(answer).get("resources") or ())
+    return Document(version_entry({"version": remote.version, "resources": resources}))
 
 
 def _is_aggregated(content_type: str) -> bool:
@@ -76,7 +78,7 @@ def _found(document: Json, remote: Remote) -> Json:
         if (group.get("metadata") or {}).get("name", "") == remote.group:
             for version in group.get("versions") or ():
                 if version.get("version") == remote.version:
-                    return {name: value for name, value in version.items() if name != "freshness"}
+                    return version_entry(version)
     return nothing(remote).entry
 
 
@@ -95,7 +97,7 @@ def _converted(resources: Sequence[Json]) -> list[Object]:
             below = {
                 "subresource": subresource,
                 "responseKind": response_kind,
-                "verbs": list(resource.get("verbs") or ()),
+                "verbs": resource.get("verbs") or [],
             }
             entry.setdefault("subresources", []).append(below)
             continue
@@ -103,9 +105,9 @@ def _converted(resources: Sequence[Json]) -> list[Object]:
             "responseKind": response_kind,
             "scope": "Namespaced" if resource.get("namespaced") else "Cluster",
             "singularResource": resource.get("singularName", ""),
-            "verbs": list(resource.get("verbs") or ()),
+            "verbs": resource.get("verbs") or [],
         }
         for name in ("shortNames", "categories"):
             if resource.get(name):
-                entry[name] = list(resource[name])
+                entry[name] = resource[name]
     return list(entries.values())

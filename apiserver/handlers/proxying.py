@@ -20,6 +20,7 @@ from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import PASSAGE, Gate, access_of, is_long_running
 from apiserver.handlers.bodies import HungUp, read_body
 from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
+from apiserver.handlers.hops import end_to_end
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.request import parse_query
 from apiserver.handlers.response import NOT_KEPT, TEXT, Receive, Response, Scope, Send, error_response
@@ -32,19 +33,9 @@ log = structlog.get_logger("apiserver")
 # How long the discovery of a group version may take: every client asks for it, and waits.
 DISCOVERY_SECONDS = 5.0
 
-_ONE_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    }
-)
+_REDIRECTS, _STATUSES = range(300, 400), range(200, 600)
+_WITHOUT_BODY = (204, 304)
+_PLAIN_IN_PATHS = "$&+,/:;=@"
 _OURS = frozenset({b"authorization", b"content-length", b"expect", b"host", b"x-forwarded-for"})
 
 
@@ -125,17 +116,19 @@ class Proxy:
             async with asyncio.TaskGroup() as tasks:
                 waiting = [tasks.create_task(one) for one in hang_ups]
                 async with call as response:
-                    await exchange.begin(response.status_code, response.headers.raw)
-                    async for chunk in response.aiter_raw():
-                        await exchange.go_on(chunk)
+                    if refused := _unfit(response.status_code, "location" in response.headers):
+                        await exchange.refuse(refused)
+                    else:
+                        await exchange.begin(response.status_code, response.headers.raw)
+                        async for chunk in response.aiter_raw():
+                            await exchange.go_on(chunk)
                 for one in waiting:
                     one.cancel()
         except* HungUp:
             pass
         except* CallError as errors:
             raise _first(errors) from None
-        if exchange.has_begun:
-            await exchange.end()
+        await exchange.end()
 
     async def _stop(self) -> None:
         await self._stopping.wait()
@@ -147,10 +140,16 @@ class _Exchange:
 
     def __init__(self, send: Send) -> None:
         self.send = send
-        self.has_begun = False
+        self.has_begun = self._has_ended = False
+
+    async def refuse(self, response: Response) -> None:
+        self.has_begun = self._has_ended = True
+        await response.send(self.send)
 
     async def begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-        kept = [(name.lower(), value) for name, value in headers if name.lower() not in _ONE_HOP]
+        kept = end_to_end(headers)
+        if status in _WITHOUT_BODY:  # a length would be that of what is not sent
+            kept = [(name, value) for name, value in kept if name != b"content-length"]
         if all(name != NOT_KEPT[0] for name, _ in kept):
             kept.append(NOT_KEPT)
         self.has_begun = True
@@ -160,23 +159,23 @@ class _Exchange:
         await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
 
     async def end(self) -> None:
-        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self.has_begun and not self._has_ended:
+            await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _target(scope: Scope) -> str:
-    """Path and query as they were sent."""
-    raw = scope.get("raw_path") or quote(scope["path"]).encode()
-    path, query = raw.partition(b"?")[0].decode("latin-1"), scope["query_string"].decode("latin-1")
+    """The path that was authorized, escaped as Go does it however it came; and the query as it was sent."""
+    path, query = quote(scope["path"], safe=_PLAIN_IN_PATHS), scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
 
 
 def _headers(scope: Scope, user: User, body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """What the client sent but for what is between it and this server; and who it is."""
     forwarded = []
-    for name, value in scope["headers"]:
+    for name, value in end_to_end(scope["headers"]):
         if name == b"x-forwarded-for":
             forwarded.append(value)
-        elif not (name in _ONE_HOP or name in _OURS or name.startswith(b"impersonate-") or is_identity(name)):
+        elif not (name in _OURS or name.startswith(b"impersonate-") or is_identity(name)):
             yield name, value
     if scope.get("client"):
         yield b"x-forwarded-for", b", ".join([*forwarded, scope["client"][0].encode()])
@@ -191,6 +190,15 @@ async def _soon(forward: Awaitable[None]) -> None:
             await forward
     except TimeoutError as error:
         raise CallError("context deadline exceeded") from error
+
+
+def _unfit(status: int, has_location: bool) -> Response | None:
+    """What is said instead of an answer that is not passed on. Upstream refuses redirects too, which lead anywhere."""
+    if status in _REDIRECTS and has_location:
+        return _text(502, "the backend attempted to redirect this request, which is not permitted")
+    if status not in _STATUSES:
+        return _text(502, f"the backend answered with the unknown status {status}")
+    return None
 
 
 def _is_discovery(path: str) -> bool:

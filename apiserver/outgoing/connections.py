@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 
@@ -52,15 +53,25 @@ class Connections:
 
     @asynccontextmanager
     async def answered(
-        self, method: str, shown: str, address: str, trust: Trust, headers: Headers, body: bytes = b""
+        self,
+        method: str,
+        shown: str,
+        address: str,
+        trust: Trust,
+        headers: Headers,
+        body: bytes = b"",
+        target: bytes = b"",
     ) -> AsyncIterator[httpx.Response]:
         """The answer to a request, its body still to be read; CallError in Go's words where there is none.
 
-        `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name. An error while the body is
-        read becomes a CallError too.
+        `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name. `target`: path and query
+        exactly as they are to be sent, as what somebody was authorized for; otherwise those of the URL, tidied up. An
+        error while the body is read becomes a CallError too.
         """
         what = f"{method.capitalize()} {go_quote(shown)}"
-        extensions = {"sni_hostname": trust.server_name}
+        extensions: dict[str, Any] = {"sni_hostname": trust.server_name}
+        if target:
+            extensions["target"] = target
         try:
             url = _url(shown, address, trust.is_plain)
             request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)

@@ -40,7 +40,9 @@ class InProcessTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         headers = [(name.lower(), value) for name, value in request.headers.raw]
         body = await request.aread()
-        exchange = await self._exchange(request.method, request.url.raw_path, headers, body)
+        exchange = await self._exchange(
+            request.method, request.extensions.get("target", request.url.raw_path), headers, body
+        )
         status, answer_headers = exchange.head
         return httpx.Response(status, headers=answer_headers, stream=exchange, request=request)
 

@@ -14,6 +14,7 @@ import orjson
 from kubeloop.testing.transport import InProcessTransport
 
 GROUP, VERSION = "fruit.example.com", "v1"
+AGGREGATED = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 FRUITS = {"kind": "FruitList", "apiVersion": f"{GROUP}/{VERSION}", "metadata": {}, "items": []}
 RESOURCES = {
     "kind": "APIResourceList",
@@ -67,6 +68,9 @@ class Extension:
     is_silent: bool = False  # answers nothing, and does not hang up
     status: int = 200  # of discovery
     resources: Any = field(default_factory=lambda: RESOURCES)
+    groups: Any = None  # its aggregated discovery, where it has one
+    # Path -> status and headers of an answer without a body.
+    bare: dict[str, tuple[int, list[tuple[bytes, bytes]]]] = field(default_factory=dict)
 
     def transport(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
         """For `webhook_transports`."""
@@ -75,7 +79,7 @@ class Extension:
     async def app(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         message = await receive()
         query = scope["query_string"].decode()
-        target = scope["path"] + (f"?{query}" if query else "")
+        target = scope["raw_path"].decode() + (f"?{query}" if query else "")
         headers = [(name.decode(), value.decode()) for name, value in scope["headers"]]
         self.asked.append(Asked(scope["method"], target, headers, message.get("body", b"")))
         if self.is_silent:
@@ -83,12 +87,20 @@ class Extension:
         if "watch=" in query:
             await self._watch(receive, send)
             return
+        if scope["path"] in self.bare:
+            status, head = self.bare[scope["path"]]
+            await send({"type": "http.response.start", "status": status, "headers": head})
+            await send({"type": "http.response.body", "body": b""})
+            return
         status, answer = self._answer(scope["path"])
-        head = [(b"content-type", b"application/json"), (b"x-fruit", b"yes"), (b"connection", b"keep-alive")]
+        content_type = AGGREGATED if scope["path"] == "/apis" else b"application/json"
+        head = [(b"content-type", content_type), (b"x-fruit", b"yes"), (b"connection", b"keep-alive")]
         await send({"type": "http.response.start", "status": status, "headers": head})
         await send({"type": "http.response.body", "body": orjson.dumps(answer)})
 
     def _answer(self, path: str) -> tuple[int, Any]:
+        if path == "/apis" and self.groups is not None:
+            return 200, {"kind": "APIGroupDiscoveryList", "items": self.groups}
         if path == f"/apis/{GROUP}/{VERSION}":
             return self.status, self.resources
         if path == "/openapi/v3":

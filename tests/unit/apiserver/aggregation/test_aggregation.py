@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 
@@ -73,6 +74,12 @@ async def ask(cluster: Cluster, method: str, target: str, body: bytes = b"", **h
         return response.status, orjson.loads(await response.read())
     finally:
         await response.aclose()
+
+
+async def raw(cluster: Cluster, headers: dict[str, str] | None = None) -> httpx.Response:
+    """The fruits, with the headers of the answer."""
+    request = httpx.Request("GET", f"http://localhost{FRUITS}", headers=headers)
+    return await cluster.transport("test").handle_async_request(request)
 
 
 async def refusal(call: Awaitable[Any]) -> ApiError:
@@ -242,6 +249,72 @@ def test_nobody_gets_past_authorization() -> None:
     played(check)
 
 
+@pytest.mark.parametrize(
+    ("sent", "asked"),
+    [
+        (f"{PATH}/../../../api/v1/secrets", f"{PATH}/../../../api/v1/secrets"),
+        (f"{PATH}/%2e%2e/a%2Fb/%c3%a9!", f"{PATH}/../a/b/%C3%A9%21"),
+    ],
+)
+def test_the_path_that_was_authorized_is_the_path_that_is_asked_for(sent: str, asked: str) -> None:
+    """Nothing on the way makes another one of it: dots lead out of the group, escaped slashes to other objects."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        await ask(cluster, "GET", sent)
+        assert extension.asked[-1].target == asked
+
+    played(check)
+
+
+def test_headers_of_one_connection_end_here() -> None:
+    """Those that Connection names, in both directions."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        extension.bare[FRUITS] = (200, [(b"connection", b"X-Theirs"), (b"x-theirs", b"1"), (b"x-fruit", b"yes")])
+        sent = {"connection": "close, X-Mine", "x-mine": "1", "x-fruit": "yes"}
+        response = await raw(cluster, sent)
+        asked = extension.asked_for(FRUITS)[-1]
+        assert (asked.header("x-mine"), asked.header("x-fruit")) == ([], ["yes"])
+        assert not {"connection", "x-theirs"} & response.headers.keys()
+        assert response.headers["x-fruit"] == "yes"
+        await response.aclose()
+
+    played(check)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "text"),
+    [
+        (
+            (302, [(b"location", b"/api/v1/secrets")]),
+            502,
+            "the backend attempted to redirect this request, which is not",
+        ),
+        ((999, []), 502, "the backend answered with the unknown status 999"),
+        ((304, [(b"content-length", b"5")]), 304, ""),
+        ((204, [(b"content-length", b"5")]), 204, ""),
+    ],
+)
+def test_odd_answers_are_refused_or_made_fit(
+    answer: tuple[int, list[tuple[bytes, bytes]]], status: int, text: str
+) -> None:
+    """Clients are sent nowhere else; there is no length of a body that is not sent."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        await add(cluster)
+        extension.bare[FRUITS] = answer
+        response = await raw(cluster)
+        assert response.status_code == status
+        body = await response.aread()
+        assert body.decode().startswith(text)
+        assert response.headers.get("content-length", str(len(body))) == str(len(body))
+        await response.aclose()
+
+    played(check)
+
+
 def test_a_body_is_passed_on() -> None:
     """A write goes to the extension as it is; its refusal comes back as it is."""
 
@@ -381,6 +454,43 @@ def test_discovery_that_is_none_does_no_harm(nonsense: Any) -> None:
         _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
         assert document["items"][-1]["versions"] == [{"version": VERSION, "freshness": "Stale"}]
         assert (await cluster.api.request("GET", FRUITS))["kind"] == "FruitList"
+
+    played(check)
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        "fruits",
+        [{"resource": 5}],
+        [{"resource": "fruits", "verbs": "get"}],
+        [{"resource": "fruits", "responseKind": [1]}],
+        [{"resource": "fruits", "subresources": [{"subresource": "status", "verbs": [None]}]}],
+    ],
+)
+def test_misshapen_discovery_is_kept_from_clients(resources: Any) -> None:
+    """They decode all groups at once: one field of a wrong type, and kubectl would know of no kind at all."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        extension.groups = [{"metadata": {"name": GROUP}, "versions": [{"version": VERSION, "resources": resources}]}]
+        await add(cluster)
+        _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
+        assert document["items"][-1]["versions"] == [{"version": VERSION, "freshness": "Stale"}]
+
+    played(check)
+
+
+def test_aggregated_discovery_is_taken_over_with_what_is_known_of_it() -> None:
+    """Nulls and fields of another time are left out; how fresh it is this server says."""
+
+    async def check(cluster: Cluster, extension: Extension) -> None:
+        resource = {**DISCOVERED, "categories": None, "Verbs": 5}
+        version = {"version": VERSION, "resources": [resource], "freshness": "Stale"}
+        extension.groups = [{"metadata": {"name": GROUP}, "versions": [version]}]
+        await add(cluster)
+        _, document = await ask(cluster, "GET", "/apis", accept=AGGREGATED)
+        known = {"version": VERSION, "resources": [DISCOVERED], "freshness": "Current"}
+        assert document["items"][-1]["versions"] == [known]
 
     played(check)
 
