@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kubelet_sim import eviction
 from kubelet_sim.state import Verdict
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.meta import ReadOnlyObject, labels_of, name_of
@@ -48,8 +49,13 @@ class Ledger:
             used[name] = used.get(name, 0) + sign * amount
 
 
-def objection(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) -> Verdict | None:
+def objection(
+    pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int], pressures: Sequence[str] = ()
+) -> Verdict | None:
     """Why the node does not take the pod, in a kubelet's words; None where it does."""
+    pressed = eviction.objection(pod, pressures)
+    if pressed:
+        return pressed
     if not _matches_node(pod["spec"], node):
         message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
         return Verdict("NodeAffinity", message)

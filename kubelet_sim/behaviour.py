@@ -23,6 +23,10 @@ from typing import Any
 from kubelet_sim import commands
 from kubelet_sim.annotations import NEVER, BehaviourError, error, said, seconds
 from kubelet_sim.probes import Kind, Probes, probes_of
+from kubelet_sim.usage import out_of_memory_after
+
+KILLED = 137
+OOM_KILLED = "OOMKilled"
 
 _STOP_SECONDS = 0.3
 _HOOK_SECONDS = 0.5  # a preStop hook whose length nobody can know
@@ -50,12 +54,16 @@ def behaviour_of(
     """Raises BehaviourError."""
     words = {word: said(container["name"], annotations, word) for word in _WORDS} if annotations else _NOTHING_SAID
     exit_after, exit_code = _ending(container, words, default_exit_seconds)
+    exit_reason = words["exit-reason"]
+    killed_after = out_of_memory_after(container, annotations) if annotations else None
+    if killed_after is not None and killed_after < exit_after:
+        exit_after, exit_code, exit_reason = killed_after, KILLED, OOM_KILLED
     ready_after = _seconds("ready-after", words["ready-after"]) if words["ready-after"] else 0.0
     probes = probes_of(container, annotations, ready_after)
     return Behaviour(
         exit_after_seconds=exit_after,
         exit_code=exit_code,
-        exit_reason=words["exit-reason"],
+        exit_reason=exit_reason,
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _stop_seconds(container),
         is_pullable=is_pullable(container.get("image") or ""),

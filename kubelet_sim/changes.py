@@ -8,11 +8,11 @@ from datetime import datetime
 
 from kubelet_sim import moments
 from kubelet_sim.annotations import NEVER
+from kubelet_sim.behaviour import KILLED
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, Run
 
 FORGIVEN_AFTER_SECONDS = 600.0
-KILLED = 137
 
 
 def begin_pull(scene: Scene) -> Container:

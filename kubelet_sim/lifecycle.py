@@ -30,10 +30,13 @@ class Plan:
     is_removable: bool
 
 
-def plan(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime) -> Plan:
+def plan(
+    obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime, sentence: Verdict | None = None
+) -> Plan:
+    """`sentence`: what the node has decided about the pod for its own reasons."""
     if runtime.is_rejected:
         return Plan(runtime, status_of(obj, pod, runtime, now), (), None, pod.deletion_deadline is not None)
-    runtime, judged = _judge(pod, runtime, now)
+    runtime, judged = _judge(pod, runtime, now, sentence)
     runtime, ordered = _order_to_stop(pod, runtime, now)
     runtime, happened = transitions.advance(pod, runtime, now)
     is_over = not runtime.is_running
@@ -53,9 +56,15 @@ def reject(runtime: PodRuntime, objection: Verdict) -> tuple[PodRuntime, Happeni
     return rejected, Happening("Warning", objection.reason, objection.message)
 
 
-def _judge(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:
+def _judge(
+    pod: PodSpec, runtime: PodRuntime, now: datetime, sentence: Verdict | None
+) -> tuple[PodRuntime, Sequence[Happening]]:
+    if runtime.verdict or pod.phase in TERMINAL:
+        return runtime, ()
+    if sentence:
+        return replace(runtime, verdict=sentence), (Happening("Warning", sentence.reason, sentence.message),)
     deadline = _deadline(pod, runtime)
-    if deadline is None or now < deadline or runtime.verdict or pod.phase in TERMINAL:
+    if deadline is None or now < deadline:
         return runtime, ()
     told = Happening("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
     return replace(runtime, verdict=DEADLINE_EXCEEDED), (told,)

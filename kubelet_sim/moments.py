@@ -147,7 +147,9 @@ def _is_over(scene: Scene, spec: ContainerSpec, container: Container) -> bool:
 
 
 def grace_seconds(scene: Scene) -> float:
-    pod = scene.pod
+    pod, verdict = scene.pod, scene.runtime.verdict
+    if verdict and verdict.grace_seconds is not None:
+        return verdict.grace_seconds
     return pod.deletion_grace_seconds if pod.deletion_deadline else pod.grace_seconds
 
 

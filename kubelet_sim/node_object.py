@@ -5,7 +5,7 @@ Facts of pkg/kubelet/kubelet_node_status.go and nodestatus/setters.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,6 +28,22 @@ _HEALTHY = (
     ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
 )
+_PRESSED = {
+    "MemoryPressure": (
+        "MemoryPressure",
+        "True",
+        "KubeletHasInsufficientMemory",
+        "kubelet has insufficient memory available",
+    ),
+    "DiskPressure": ("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"),
+}
+# What is told when a condition changes.
+PRESSURE_REASONS = {
+    ("MemoryPressure", "True"): "NodeHasInsufficientMemory",
+    ("MemoryPressure", "False"): "NodeHasSufficientMemory",
+    ("DiskPressure", "True"): "NodeHasDiskPressure",
+    ("DiskPressure", "False"): "NodeHasNoDiskPressure",
+}
 # Labels that a kubelet sets anew at every start.
 _OWN_LABELS = (
     "kubernetes.io/hostname",
@@ -75,14 +91,21 @@ def missing_labels(node: ReadOnlyObject, identity: NodeIdentity, settings: Setti
 
 
 def status(
-    identity: NodeIdentity, settings: Settings, current: Sequence[conditions.Condition], now: datetime
+    identity: NodeIdentity,
+    settings: Settings,
+    current: Sequence[conditions.Condition],
+    now: datetime,
+    pressures: Collection[str] = (),
 ) -> Object:
-    """`current`: the conditions there are; their times are kept while their statuses stay."""
+    """`current`: the conditions there are; their times are kept while their statuses stay. `pressures`: those that
+    are true, of what the node is short of.
+    """
+    said = (_PRESSED[healthy[0]] if healthy[0] in pressures else healthy for healthy in _HEALTHY)
     resources = _resources(settings)
     return {
         "capacity": resources,
         "allocatable": resources,
-        "conditions": [_condition(current, *healthy, now=now) for healthy in _HEALTHY],
+        "conditions": [_condition(current, *one, now=now) for one in said],
         "addresses": [
             {"type": "InternalIP", "address": identity.address},
             {"type": "Hostname", "address": identity.name},

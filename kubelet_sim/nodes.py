@@ -6,14 +6,14 @@ A node that was deleted is not registered again before a restart, as with a real
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kubelet_sim import node_object
 from kubelet_sim.attachments import Attachments
-from kubelet_sim.node_object import NodeIdentity
+from kubelet_sim.node_object import PRESSURE_REASONS, NodeIdentity
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.conditions import conditions_of, is_true
+from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition, is_true
 from kubeloop.apimachinery.csi import MANAGED_ATTACHING
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, annotations_of, uid_of
@@ -39,11 +39,12 @@ class NodeReconciler:
         informer: Informer,
         recorders: Recorders,
         attachments: Attachments,
+        pressures: Callable[[str], Collection[str]],
         nodes: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
-        self._recorders, self._attachments = recorders, attachments
+        self._recorders, self._attachments, self._pressures = recorders, attachments, pressures
         self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
         self._is_cordoned: dict[str, bool] = {}
@@ -108,11 +109,14 @@ class NodeReconciler:
             await self._api.patch(NODES, identity.name, patch, patch_type=STRATEGIC, subresource="status")
         except NotFound:
             return
+        for reason in _changed_pressures(conditions_of(node), wanted["conditions"]):
+            await self._tell(node, reason, f"Node {identity.name} status is now: {reason}")
         if not is_true(conditions_of(node), "Ready"):
             await self._tell(node, "NodeReady", f"Node {identity.name} status is now: NodeReady")
 
     def _status(self, identity: NodeIdentity, node: ReadOnlyObject) -> Object:
-        wanted = node_object.status(identity, self._settings, conditions_of(node), self._clock.now())
+        current, pressures = conditions_of(node), self._pressures(identity.name)
+        wanted = node_object.status(identity, self._settings, current, self._clock.now(), pressures)
         return {**wanted, "volumesInUse": self._attachments.in_use(identity.name) or None}
 
     async def _tell_cordoning(self, node: ReadOnlyObject) -> None:
@@ -131,3 +135,12 @@ class NodeReconciler:
     def _next_report(self) -> Result:
         share = 1 - _REPORT_JITTER * self._rng.random()
         return RequeueAfter(REPORT_SECONDS * share)
+
+
+def _changed_pressures(before: Sequence[Condition], after: Sequence[Condition]) -> Iterator[str]:
+    """What is to be told of them; a node without conditions is new and tells nothing."""
+    for condition in after:
+        known = get_condition(before, condition["type"])
+        reason = PRESSURE_REASONS.get((condition["type"], condition["status"]))
+        if known and reason and known.get("status") != condition["status"]:
+            yield reason

@@ -36,10 +36,10 @@ def conditions_of(
         _TRUE,
     )
     current = conditions.conditions_of(obj)
-    return [
-        _condition(current, type_, outcome, generation_of(obj), now)
-        for type_, outcome in zip(OWN_TYPES, outcomes, strict=True)
-    ]
+    found = dict(zip(OWN_TYPES, outcomes, strict=True))
+    if runtime.verdict and runtime.verdict.is_disruption:
+        found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
+    return [_condition(current, type_, outcome, generation_of(obj), now) for type_, outcome in found.items()]
 
 
 def has_sandbox(runtime: PodRuntime) -> bool:

@@ -16,6 +16,7 @@ from kubelet_sim.attachments import Attachments
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
+from kubelet_sim.pressure import Pressures
 from kubelet_sim.references import References
 from kubelet_sim.settings import Settings
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
@@ -45,12 +46,13 @@ class PodReconciler:
         nodes: Informer,
         recorders: Recorders,
         attachments: Attachments,
+        pressures: Pressures,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
-        self._attachments = attachments
+        self._attachments, self._pressures = attachments, pressures
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
         self._references = References(api, clock)
@@ -73,7 +75,7 @@ class PodReconciler:
         pod = pod_spec.read(obj, self._settings.init_seconds)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
         runtime = await self._with_volumes(obj, pod, runtime)
-        plan = lifecycle.plan(obj, pod, runtime, self._clock.now())
+        plan = lifecycle.plan(obj, pod, runtime, self._clock.now(), self._pressures.sentence(pod.uid))
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
         await self._write_status(obj, plan.status)
@@ -100,7 +102,7 @@ class PodReconciler:
         if not _was_admitted(obj):
             await self._tell(obj, [_annotation_warning(error) for error in pod_spec.annotation_errors(obj)])
             node = self._nodes.get(ObjectKey("", node_name)) or {}
-            objection = admission.objection(obj, node, self._ledger.used(node_name))
+            objection = admission.objection(obj, node, self._ledger.used(node_name), self._pressures.on(node_name))
             if objection:
                 runtime, told = lifecycle.reject(runtime, objection)
                 await self._tell(obj, [told])
@@ -209,6 +211,7 @@ class PodReconciler:
         if status.get("phase") in TERMINAL:
             self._ledger.remove(uid_of(obj))
             self._attachments.release(uid_of(obj))
+            self._pressures.forget(uid_of(obj))
         elif _was_admitted(obj):
             self._ledger.add(_node_of(obj), obj, uid_of(obj))
         if status.get("podIP") and not obj["spec"].get("hostNetwork"):
@@ -222,6 +225,7 @@ class PodReconciler:
         self._ledger.remove(uid)
         self._addresses.release(uid)
         self._attachments.release(uid)
+        self._pressures.forget(uid)
 
     def _newest(self, key: ObjectKey) -> Object | None:
         obj, answer = self._pods.get(key), self._answers.get(key)

@@ -1,4 +1,4 @@
-"""Puts the simulated nodes into a manager: four controllers (how many nodes, nodes, leases, pods).
+"""Puts the simulated nodes into a manager: five controllers (how many nodes, nodes, leases, pods, pressure).
 
 Called by __main__ and by in-process clusters. Everything the nodes do goes through the API.
 """
@@ -13,12 +13,14 @@ from kubelet_sim.leases import LeaseReconciler
 from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
 from kubelet_sim.pool import Pool, PoolReconciler
+from kubelet_sim.pressure import PressureReconciler, Pressures
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.predicates import annotations_changed
 from kubeloop.runtime.source import For, Watches
 
 COMPONENT = "kubelet"
@@ -41,12 +43,13 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
         node_controller.enqueue(ObjectKey("", node))
 
     attachments = Attachments(manager.api, report)
+    pressures = Pressures()
     node_reconciler = NodeReconciler(
-        manager.api, manager.clock, manager.rng, nodes, recorders, attachments, own, settings
+        manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, own, settings
     )
     lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own)
     pod_reconciler = PodReconciler(
-        manager.api, manager.clock, manager.rng, pods, nodes, recorders, attachments, own, settings
+        manager.api, manager.clock, manager.rng, pods, nodes, recorders, attachments, pressures, own, settings
     )
     node_controller = Controller("kubelet-nodes", node_reconciler, [Watches(nodes, own_node)], workers=_NODE_WORKERS)
     lease_controller = Controller("kubelet-leases", lease_reconciler, workers=_NODE_WORKERS)
@@ -55,6 +58,12 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
     of_pods = [Watches(pods, pod_reconciler.keys), Watches(nodes, attachments.pods_with_volumes, [other_volumes])]
     pod_controller = Controller("kubelet-pods", pod_reconciler, of_pods, workers=_POD_WORKERS)
     manager.add(pod_controller)
+    pressure_reconciler = PressureReconciler(
+        manager.clock, pods, nodes, recorders, pressures, own.__contains__, report, pod_controller.enqueue
+    )
+    said_usage = [Watches(pods, pressure_reconciler.keys, [annotations_changed])]
+    pressure_controller = Controller("kubelet-pressure", pressure_reconciler, said_usage)
+    manager.add(pressure_controller)
 
     def begin(names: Sequence[str]) -> None:
         for name in names:
@@ -66,6 +75,8 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
             if pod["spec"]["nodeName"] in new:
                 pod_reconciler.remember(pod)
                 pod_controller.enqueue(key_of(pod))
+                for key in pressure_reconciler.keys(pod):
+                    pressure_controller.enqueue(key)
 
     asked_for = manager.informer(CONFIG_MAPS, ASKED_FOR.namespace, field_selector=f"metadata.name={ASKED_FOR.name}")
     pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin)

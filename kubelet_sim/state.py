@@ -132,6 +132,8 @@ class Verdict:
 
     reason: str
     message: str
+    grace_seconds: float | None = None  # None: the pod's own
+    is_disruption: bool = False  # said by a condition, too: others may try again
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ def _conditions(obj: ReadOnlyObject, wanted: list[Object]) -> Object:
     changed = [condition for condition in wanted if not _is_same(current.get(condition["type"]), condition)]
     if not changed:
         return {}
-    order = [*(type_ for type_ in current if type_ not in OWN_TYPES), *(condition["type"] for condition in wanted)]
+    own = [condition["type"] for condition in wanted]
+    order = [*(type_ for type_ in current if type_ not in OWN_TYPES and type_ not in own), *own]
     return {
         "$setElementOrder/conditions": [{"type": type_} for type_ in order],
         "conditions": [_with_removals(current.get(condition["type"]), condition) for condition in changed],

@@ -14,7 +14,8 @@ and by annotations on the workload (Deployment, StatefulSet, ReplicaSet, …), f
     kubeloop.io/memory-load: 1Gi@0s,4Gi@10m        time counts from the workload's creation
 
 A container's share of a load comes on top of its own usage. Without annotations a container uses a tenth of the CPU it
-requests and half of the memory; nobody uses more than his limit.
+requests and half of the memory; nobody uses more than his limit. `kubeloop.io/ephemeral-storage-usage` says in the same
+way what a container writes to its node's disk, by itself nothing.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ from kubeloop.apimachinery.quantity import QuantityError, parse
 
 Json = Mapping[str, Any]
 
-RESOURCES = ("cpu", "memory")
-_DEFAULT_SHARES = {"cpu": 0.1, "memory": 0.5}
-_DEFAULT_AMOUNTS = {"cpu": 0.001, "memory": 16.0 * 2**20}  # where nothing is requested
+CPU = "cpu"
+MEMORY = "memory"
+STORAGE = "ephemeral-storage"
+RESOURCES = (CPU, MEMORY)  # that are measured
+_DEFAULT_SHARES = {CPU: 0.1, MEMORY: 0.5, STORAGE: 0.0}
+_DEFAULT_AMOUNTS = {CPU: 0.001, MEMORY: 16.0 * 2**20, STORAGE: 0.0}  # where nothing is requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,17 @@ class Curve:
         marks = [start, *(point.seconds for point in self.points if start < point.seconds < end), end]
         area = sum((self._after(a) + self._at(b)) / 2 * (b - a) for a, b in pairwise(marks) if b > a)
         return area / (end - start)
+
+    def first_above(self, amount: float) -> float | None:
+        """The first second from 0 on at which more than `amount` is used, or None."""
+        if self._after(0) > amount:
+            return 0.0
+        ahead = (point for point in self.points if point.seconds > 0)
+        for before, after in pairwise((Point(0, self._after(0)), *ahead)):
+            if after.amount > amount:
+                share = (amount - before.amount) / (after.amount - before.amount)
+                return before.seconds + max(share, 0.0) * (after.seconds - before.seconds)
+        return None
 
     def _at(self, seconds: float) -> float:
         """Before a jump at that very time."""
@@ -98,8 +113,16 @@ def limited(container: Json, resource: str, amount: float) -> float:
 
 def check(container: Json, annotations: Mapping[str, str]) -> None:
     """Raises BehaviourError where the annotations on its pod cannot be understood."""
-    for resource in RESOURCES:
+    for resource in (*RESOURCES, STORAGE):
         own_usage(container, annotations, resource)
+
+
+def out_of_memory_after(container: Json, annotations: Mapping[str, str]) -> float | None:
+    """So many seconds after its start a container uses more memory than its limit. Raises BehaviourError."""
+    limit = _asked(container, "limits", MEMORY)
+    if limit is None or not said(container["name"], annotations, f"{MEMORY}-usage"):
+        return None
+    return own_usage(container, annotations, MEMORY).first_above(limit)
 
 
 def _asked(container: Json, what: str, resource: str) -> float | None:

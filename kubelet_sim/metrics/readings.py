@@ -7,14 +7,14 @@ two points of a counter (pkg/storage/pod.go, v0.8).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import structlog
 
-from kubelet_sim import usage
+from kubelet_sim import consumption, usage
 from kubelet_sim.annotations import PREFIX, BehaviourError
 from kubeloop.apimachinery.conditions import conditions_of, get_condition, is_true
 from kubeloop.apimachinery.meta import (
@@ -87,7 +87,7 @@ def _of_pod(pod: ReadOnlyObject, share: Usage, taken_at: datetime, resolution_se
     containers: dict[str, Usage] = {}
     windows = []
     first = pod["spec"]["containers"][0]["name"]
-    for container, started in _running(pod):
+    for container, started in consumption.running(pod):
         age = seconds_since(started, taken_at)
         window = resolution_seconds if age >= resolution_seconds else age
         if window < min(FRESH_SECONDS, resolution_seconds):
@@ -101,23 +101,9 @@ def _of_pod(pod: ReadOnlyObject, share: Usage, taken_at: datetime, resolution_se
     return PodReading(taken_at, min(windows), containers) if containers else None
 
 
-def _running(pod: ReadOnlyObject) -> Iterator[tuple[Json, str]]:
-    """The containers that run, and since when."""
-    status, spec = pod.get("status") or {}, pod["spec"]
-    for statuses, specs in (("initContainerStatuses", "initContainers"), ("containerStatuses", "containers")):
-        known = {container["name"]: container for container in spec.get(specs) or ()}
-        for one in status.get(statuses) or ():
-            started = ((one.get("state") or {}).get("running") or {}).get("startedAt")
-            if started and one["name"] in known:
-                yield known[one["name"]], started
-
-
 def _used(pod: ReadOnlyObject, container: Json, resource: str, age: float, window: float, on_top: float) -> float:
     """CPU is the average of the window, memory what is in use at its end."""
-    try:
-        curve = usage.own_usage(container, annotations_of(pod), resource)
-    except BehaviourError:  # told as an event of the pod
-        curve = usage.own_usage(container, {}, resource)
+    curve = consumption.curve(pod, container, resource)
     own = curve.average(age - window if resource == "cpu" else age, age)
     return usage.limited(container, resource, own + on_top)
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from kubeloop.cli.options import UpOptions
 from tests.testkit.eventually import eventually
-from tests.testkit.stack import Kubectl
+from tests.testkit.stack import Kubectl, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -44,6 +45,32 @@ def test_a_dead_container_is_restarted(kubectl: Kubectl) -> None:
     described = kubectl("describe pod dead")
     assert "Liveness probe failed: HTTP probe failed with statuscode: 500" in described
     assert "Container app failed liveness probe, will be restarted" in described
+
+
+def test_a_leaking_container_is_killed(kubectl: Kubectl) -> None:
+    """kubectl get pods says OOMKilled or CrashLoopBackOff, and describe how it ended."""
+    limits = {"resources": {"limits": {"memory": "100Mi"}}}
+    kubectl("apply -f -", stdin=a_pod("leak", {"kubeloop.io/memory-usage": "50Mi@0s,150Mi@4s"}, **limits))
+    eventually(lambda: "0" != restarts(kubectl, "leak"), "it is killed and restarted")
+    described = kubectl("describe pod leak")
+    assert "Reason:       OOMKilled" in described
+    assert "Exit Code:    137" in described
+
+
+def test_a_node_that_runs_out_of_memory_evicts() -> None:
+    """The pod is Evicted, and the node says so and is tainted until it is well again: a stack of its own."""
+    with Stack(UpOptions(nodes=1)) as stack:
+        _evict(stack.kubectl)
+
+
+def _evict(kubectl: Kubectl) -> None:
+    requests = {"resources": {"requests": {"memory": "10Mi"}}}
+    kubectl("apply -f -", stdin=a_pod("greedy", {"kubeloop.io/memory-usage": "10Mi@5s,64Gi@5s"}, **requests))
+    eventually(lambda: "Evicted" in kubectl("get pod greedy --no-headers"), "it is evicted", within_seconds=60)
+    node = kubectl("get pod greedy -o jsonpath={.spec.nodeName}")
+    assert "The node was low on resource: memory." in kubectl("get pod greedy -o jsonpath={.status.message}")
+    assert "KubeletHasInsufficientMemory" in kubectl(f"describe node {node}")
+    eventually(lambda: "memory-pressure" in kubectl(f"get node {node} -o jsonpath={{.spec.taints}}"), "it is tainted")
 
 
 def restarts(kubectl: Kubectl, name: str) -> str:

@@ -32,6 +32,10 @@ PROMISES: dict[str, list[tuple[float, Callable[[Object], object], object]]] = {
         (45, lambda status: status["containerStatuses"][0]["ready"], False),
         (66, lambda status: status["containerStatuses"][0]["ready"], True),
     ],
+    "leaks": [
+        (9, lambda status: restarts(status), [0]),
+        (12, lambda status: status["containerStatuses"][0]["lastState"]["terminated"]["reason"], "OOMKilled"),
+    ],
     "deadlocks": [
         (29, lambda status: restarts(status), [0, 0]),
         (40, lambda status: restarts(status), [1, 0]),

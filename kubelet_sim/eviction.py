@@ -1,0 +1,131 @@
+"""Whether a node runs out of something, and which pod has to go then, in a kubelet's words. Pure.
+
+Semantics: pkg/kubelet/eviction (v1.36) with its default thresholds. The pods' own usage counts; nothing can be won by
+collecting images or dead containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim import consumption, usage
+from kubelet_sim.state import Verdict
+from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.pod_resources import pod_limits, pod_requests
+from kubeloop.apimachinery.quantity import BINARY_SI, of_value, parse
+from kubeloop.apimachinery.tolerations import is_tolerated
+
+EVICTED = "Evicted"
+MEMORY_PRESSURE = "MemoryPressure"
+DISK_PRESSURE = "DiskPressure"
+
+_GRACE_SECONDS = 1.0  # immediateEvictionGracePeriodSeconds
+_MEMORY_BYTES = 100 * 2**20  # memory.available
+_STORAGE_SHARE = 0.1  # nodefs.available
+_CRITICAL_PRIORITY = 2_000_000_000
+_CONDITIONS = {usage.MEMORY: MEMORY_PRESSURE, usage.STORAGE: DISK_PRESSURE}
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Of a resource less is available than the threshold; in bytes."""
+
+    resource: str
+    threshold: int
+    available: int
+
+    @property
+    def condition(self) -> str:
+        """Of the node."""
+        return _CONDITIONS[self.resource]
+
+
+def shortages(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime) -> list[Shortage]:
+    """Memory first."""
+    found = []
+    capacity = (node.get("status") or {}).get("capacity") or {}
+    for resource in _CONDITIONS:
+        whole = parse(str(capacity.get(resource, "0"))).value()
+        threshold = _MEMORY_BYTES if resource == usage.MEMORY else int(whole * _STORAGE_SHARE)
+        used = sum(sum(consumption.in_use(pod, resource, now).values()) for pod in pods)
+        if whole and whole - used < threshold:
+            found.append(Shortage(resource, threshold, max(int(whole - used), 0)))
+    return found
+
+
+def over_limit(pod: ReadOnlyObject, now: datetime) -> Verdict | None:
+    """A pod that uses more local storage than it may goes, whatever its node has left."""
+    used = consumption.in_use(pod, usage.STORAGE, now)
+    whole = pod_limits(pod).get(usage.STORAGE)
+    if whole is not None and sum(used.values()) > whole.value():
+        message = f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
+        return Verdict(EVICTED, message, _GRACE_SECONDS)
+    for container, _ in consumption.running(pod):
+        limit = ((container.get("resources") or {}).get("limits") or {}).get(usage.STORAGE)
+        if limit and used[container["name"]] > parse(str(limit)).value():
+            message = f'Container {container["name"]} exceeded its local ephemeral storage limit "{limit}". '
+            return Verdict(EVICTED, message, _GRACE_SECONDS)
+    return None
+
+
+def ranked(pods: Iterable[ReadOnlyObject], resource: str, now: datetime) -> list[ReadOnlyObject]:
+    """Who goes first: who uses more than requested, then the least important, then the largest excess. Pods that
+    the cluster cannot do without do not go.
+    """
+
+    def rank(pod: ReadOnlyObject) -> tuple[bool, int, float]:
+        excess = sum(consumption.in_use(pod, resource, now).values()) - _requested(pod, resource)
+        return excess <= 0, pod["spec"].get("priority") or 0, -excess
+
+    return sorted((pod for pod in pods if not is_critical(pod)), key=rank)
+
+
+def verdict(pod: ReadOnlyObject, shortage: Shortage, now: datetime) -> Verdict:
+    threshold, available = _spelled(shortage.threshold), _spelled(shortage.available)
+    message = f"The node was low on resource: {shortage.resource}. "
+    message += f"Threshold quantity: {threshold}, available: {available}. "
+    requests = _requests_by_name(pod, shortage.resource)
+    for name, amount in consumption.in_use(pod, shortage.resource, now).items():
+        request = requests.get(name, "0")
+        if amount > parse(request).value():
+            message += f"Container {name} was using {_spelled(int(amount))}, request is {request}, "
+            message += f"has larger consumption of {shortage.resource}. "
+    return Verdict(EVICTED, message, _GRACE_SECONDS, is_disruption=True)
+
+
+def objection(pod: ReadOnlyObject, pressures: Sequence[str]) -> Verdict | None:
+    """Why a node under pressure does not take the pod. Memory is refused to those who request nothing."""
+    if not pressures or is_critical(pod):
+        return None
+    if list(pressures) == [MEMORY_PRESSURE]:
+        is_best_effort = (pod.get("status") or {}).get("qosClass") == "BestEffort"
+        if not is_best_effort or _tolerates_memory_pressure(pod):
+            return None
+    return Verdict(EVICTED, f"The node had condition: [{' '.join(pressures)}]. ")
+
+
+def is_critical(pod: ReadOnlyObject) -> bool:
+    return bool((pod["spec"].get("priority") or 0) >= _CRITICAL_PRIORITY)
+
+
+def _tolerates_memory_pressure(pod: ReadOnlyObject) -> bool:
+    taint = {"key": "node.kubernetes.io/memory-pressure", "effect": "NoSchedule"}
+    return is_tolerated(pod["spec"].get("tolerations") or (), taint)
+
+
+def _requested(pod: ReadOnlyObject, resource: str) -> int:
+    quantity = pod_requests(pod).get(resource)
+    return quantity.value() if quantity else 0
+
+
+def _requests_by_name(pod: ReadOnlyObject, resource: str) -> Mapping[str, str]:
+    containers: list[Mapping[str, Any]] = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ())]
+    requests = {one["name"]: ((one.get("resources") or {}).get("requests") or {}).get(resource) for one in containers}
+    return {name: str(text) for name, text in requests.items() if text}
+
+
+def _spelled(number: int) -> str:
+    return str(of_value(number, BINARY_SI))
