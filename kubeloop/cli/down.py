@@ -45,7 +45,7 @@ def status(data_dir: Path) -> dict[str, Any]:
     """
     state = StackState.load(data_dir)
     if state is None:
-        raise UsageError(f"no stack was ever started on {data_dir}")
+        raise UsageError(f"no stack was ever started on {data_dir} (see --data-dir)")
     processes = []
     for process in state.processes:
         alive = is_alive(process)

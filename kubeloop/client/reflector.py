@@ -15,7 +15,7 @@ from typing import NamedTuple
 import structlog
 
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.errors import ApiError, Expired
+from kubeloop.apimachinery.errors import ApiError, Expired, NotFound
 from kubeloop.apimachinery.meta import Object, key_of, metadata
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
@@ -138,7 +138,10 @@ class Reflector:
     def _log_failure(self, error: ApiError) -> None:
         """A line when trouble begins; that it goes on is a detail."""
         tell = log.debug if self._backoff_seconds else log.warning
-        tell("list or watch failed", scope=str(self._scope), error=error.message, code=error.code)
+        if isinstance(error, NotFound):
+            tell("this kind is not served; trying on", scope=str(self._scope))
+        else:
+            tell("list or watch failed", scope=str(self._scope), error=error.message, code=error.code)
 
     def _next_backoff(self) -> float:
         self._backoff_seconds = min(max(self._backoff_seconds * 2, _FIRST_BACKOFF_SECONDS), _MAX_BACKOFF_SECONDS)

@@ -10,6 +10,7 @@ from kubeloop.runtime.expectations import Expectations
 from kubeloop.runtime.finalizers import ensure_finalizer, finalize, remove_finalizer
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector
 from kubeloop.runtime.manager import Manager, ManagerOptions
+from kubeloop.runtime.overlay import overlay
 from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import (
     AlreadyOwned,
@@ -60,6 +61,7 @@ __all__ = [
     "create_or_update",
     "ensure_finalizer",
     "finalize",
+    "overlay",
     "patch_status",
     "remove_finalizer",
     "remove_owner_reference",

@@ -30,10 +30,12 @@ async def create_or_update(
     mutate: Callable[[Object], None],
     informer: Informer | None = None,
 ) -> tuple[ReadOnlyObject, str]:
-    """Bring an object into the shape that `mutate` gives it, and say whether that took a write.
+    """Bring an object into the shape that `mutate` gives it, and say what came of it.
 
     `mutate` edits what is there (a private copy), or a bare object with only its name. With the resource's `informer`
     the cache is asked what is there, and an object that needs no change costs no request. Conflict: reconcile again.
+    UNCHANGED as well where the server finds nothing to change; a `mutate` that takes defaults away, which the server
+    puts back, costs a request each time (`overlay` leaves them).
     """
     current = await _current(api, resource, name, namespace, informer)
     if current is None:
@@ -49,7 +51,8 @@ async def create_or_update(
     mutate(wanted)
     if wanted == current:
         return current, UNCHANGED
-    return await api.update(resource, wanted), UPDATED
+    updated = await api.update(resource, wanted)
+    return updated, UNCHANGED if resource_version_of(updated) == resource_version_of(current) else UPDATED
 
 
 async def _current(

@@ -8,6 +8,7 @@ made meanwhile is never touched.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import (
@@ -22,14 +23,17 @@ from kubeloop.apimachinery.meta import (
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 
+# Whoever gives an object he may edit gets one back.
+AnyObject = TypeVar("AnyObject", Object, ReadOnlyObject)
+
 
 async def finalize(
     api: Api,
     resource: Resource,
-    obj: ReadOnlyObject,
+    obj: AnyObject,
     finalizer: str,
     clean_up: Callable[[], Awaitable[None]],
-) -> ReadOnlyObject | None:
+) -> AnyObject | None:
     """Both ends of an object's life, at the head of a reconcile: the object with the finalizer on it.
 
     None: it is being deleted, and there is nothing more to do. `clean_up` has run then, and the finalizer is off. It
@@ -43,15 +47,14 @@ async def finalize(
     return None
 
 
-async def ensure_finalizer(api: Api, resource: Resource, obj: ReadOnlyObject, finalizer: str) -> ReadOnlyObject:
+async def ensure_finalizer(api: Api, resource: Resource, obj: AnyObject, finalizer: str) -> AnyObject:
     """The object with the finalizer on it; Conflict where the cache was behind (the reconcile is tried again).
 
     Not for an object that is being deleted: it takes none any more (Invalid).
     """
-    finalizers = finalizers_of(obj)
-    if finalizer in finalizers:
+    if finalizer in finalizers_of(obj):
         return obj
-    return await _set_finalizers(api, resource, obj, [*finalizers, finalizer])
+    return await _set_finalizers(api, resource, obj, [*finalizers_of(obj), finalizer])
 
 
 async def remove_finalizer(api: Api, resource: Resource, obj: ReadOnlyObject, finalizer: str) -> None:

@@ -105,7 +105,10 @@ class LeaderElector:
             await self._release()
 
     async def _acquire(self) -> None:
+        told = ""
         while not await self._try_acquire_or_renew():
+            if self.is_standing_by and told != (told := self._holder()):
+                log.info("waiting for the lease", lease=self._name, holder=told, lease_seconds=self._lease_seconds())
             await self._clock.sleep(self._times.retry_seconds * (1 + _JITTER * self._rng.random()))
 
     async def _renew(self) -> None:
@@ -194,8 +197,10 @@ class LeaderElector:
         return ((self._observed or {}).get("spec") or {}).get("holderIdentity") or ""
 
     def _is_valid(self) -> bool:
-        seconds = ((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0
-        return self._observed_at + seconds > self._clock.monotonic()
+        return self._observed_at + self._lease_seconds() > self._clock.monotonic()
+
+    def _lease_seconds(self) -> int:
+        return int(((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0)
 
     async def _tell(self, message: str) -> None:
         if self._recorder is not None:

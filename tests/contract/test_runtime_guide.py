@@ -18,10 +18,10 @@ import kubeloop.runtime
 from kubeloop.apimachinery import meta, resource
 from kubeloop.apimachinery.conditions import new_condition
 from kubeloop.apimachinery.meta import ObjectKey
-from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS, Resource
+from kubeloop.apimachinery.resource import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, Resource
 from kubeloop.runtime import DONE, Controller, Manager, Result
-from kubeloop.testing.builders import a_config_map, a_custom, a_definition
-from kubeloop.testing.cluster import Cluster, run_cluster
+from kubeloop.testing.builders import a_config_map, a_custom, a_definition, a_deployment
+from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-a-controller.md").read_text()
 OPERATOR, TEST, *SNIPPETS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
@@ -71,6 +71,7 @@ def test_the_guides_snippets_run(snippet: str) -> None:
         await cluster.clock.sleep(1)
         widget = await cluster.create(a_custom(WIDGETS, "web", node="node-1"), WIDGETS)
         await cluster.create(a_config_map("settings"))
+        await cluster.create(a_deployment("web").replicas(3))
         manager = Manager(cluster.api, cluster.clock, random.Random(1))
         names = {**vars(kubeloop.runtime), **vars(meta), **vars(resource), **the_world(cluster, manager)}
         names |= {"definition": definition, "widget": widget, "WIDGETS": WIDGETS}
@@ -92,6 +93,23 @@ def test_the_guides_snippets_run(snippet: str) -> None:
     run_cluster(check)
 
 
+def test_the_guides_processes_bring_children_up() -> None:
+    """The loops, scheduler and nodes that the page names make a Deployment's pods run."""
+    (snippet,) = (snippet for snippet in SNIPPETS if "PROCESSES = " in snippet)
+    names: dict[str, Any] = {"a_loop": a_loop}
+    exec(compile(snippet, "a snippet of the guide", "exec"), names)
+
+    async def check(cluster: Cluster) -> None:
+        web = await cluster.create(a_deployment("web").replicas(3))
+
+        async def is_up() -> bool:
+            return 3 == (await cluster.read(web)).get("status", {}).get("availableReplicas")
+
+        await cluster.eventually(is_up)
+
+    run_cluster(check, processes=names["PROCESSES"])
+
+
 def the_world(cluster: Cluster, manager: Manager) -> dict[str, Any]:
     """What the snippets take for granted."""
 
@@ -103,9 +121,17 @@ def the_world(cluster: Cluster, manager: Manager) -> dict[str, Any]:
 
     controller = Controller("greeter", Reconciler())
     manager.add(controller)
-    informers = {"widgets": WIDGETS, "pods": PODS, "nodes": NODES, "config_maps": CONFIG_MAPS}
+    informers = {
+        "widgets": WIDGETS,
+        "pods": PODS,
+        "nodes": NODES,
+        "config_maps": CONFIG_MAPS,
+        "deployments": DEPLOYMENTS,
+    }
     return {
         **{name: manager.informer(of) for name, of in informers.items()},
+        "cluster": cluster,
+        "a_loop": a_loop,
         "manager": manager,
         "controller": controller,
         "reconciler": Reconciler(),

@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.apimachinery.resource import CONFIG_MAPS, LEASES
@@ -55,6 +56,20 @@ def test_only_one_leads() -> None:
         assert candidates.leaders() == [(await spec(cluster))["holderIdentity"]]
 
     run_cluster(check, processes={name: candidates.candidate(name) for name in ("a", "b")})
+
+
+def test_who_waits_says_for_whom() -> None:
+    """Who has to wait is told once and not with every try: who holds the lease, and how long it lasts without him."""
+    candidates = Candidates()
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.clock.sleep(60)
+
+    with capture_logs() as lines:
+        run_cluster(check, processes={name: candidates.candidate(name) for name in ("a", "b")})
+
+    waiting = [line for line in lines if line["event"] == "waiting for the lease"]
+    assert [(candidates.leaders()[0], 15)] == [(line["holder"], line["lease_seconds"]) for line in waiting]
 
 
 def test_a_leader_that_stops_hands_over_at_once() -> None:

@@ -6,10 +6,20 @@ import pytest
 
 from kubeloop.apimachinery.errors import Conflict
 from kubeloop.apimachinery.meta import Object, controller_of, finalizers_of, name_of
-from kubeloop.apimachinery.resource import CONFIG_MAPS, EVENTS, NODES, PODS, REPLICA_SETS
+from kubeloop.apimachinery.resource import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    EVENTS,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    Resource,
+)
 from kubeloop.runtime import EventRecorder
 from kubeloop.runtime.apply import CREATED, UNCHANGED, UPDATED, create_or_update, patch_status
 from kubeloop.runtime.finalizers import ensure_finalizer, remove_finalizer
+from kubeloop.runtime.overlay import overlay
 from kubeloop.runtime.ownership import AdoptionRefused, claim_children
 from kubeloop.testing.builders import a_config_map, a_node, a_pod, a_replica_set
 from kubeloop.testing.cluster import Cluster, Surroundings, run_cluster
@@ -174,6 +184,52 @@ def test_create_or_update_writes_only_differences() -> None:
         assert ["POST", "PUT"] == [write.method for write in cluster.writes]
 
     run_cluster(check)
+
+
+def test_a_shape_without_the_defaults_changes_nothing() -> None:
+    """A shape that takes away what the server then fills in again costs a request, but is told as no change."""
+
+    async def check(cluster: Cluster) -> None:
+        def shape(obj: Object) -> None:
+            obj["spec"] = {"ports": [{"port": 80}], "selector": {"app": "web"}, **_addresses(obj)}
+
+        outcomes = [(await create_or_update(cluster.api, SERVICES, "web", "default", shape))[1] for _ in range(2)]
+        assert [CREATED, UNCHANGED] == outcomes
+        assert ["POST", "PUT"] == [write.method for write in cluster.writes]
+
+    run_cluster(check)
+
+
+def test_an_overlay_keeps_what_the_server_filled_in() -> None:
+    """A Deployment and a Service laid over themselves again and again are written once, and follow what changes."""
+
+    async def check(cluster: Cluster) -> None:
+        async def bring(resource: Resource, fields: Object) -> str:
+            def shape(obj: Object) -> None:
+                overlay(obj, fields)
+
+            return (await create_or_update(cluster.api, resource, "web", "default", shape))[1]
+
+        service = {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+        assert [CREATED, UNCHANGED] == [await bring(SERVICES, service) for _ in range(2)]
+        outcomes = [await bring(DEPLOYMENTS, _web(image)) for image in ("nginx:1", "nginx:1", "nginx:2", "nginx:2")]
+        assert [CREATED, UNCHANGED, UPDATED, UNCHANGED] == outcomes
+        assert ["POST", "POST", "PUT"] == [write.method for write in cluster.writes]
+
+    run_cluster(check)
+
+
+def _addresses(service: Object) -> Object:
+    """What cannot be taken away from a Service."""
+    return {key: value for key, value in service.get("spec", {}).items() if key.startswith(("clusterIP", "ip"))}
+
+
+def _web(image: str) -> Object:
+    mounts = [{"name": "html", "mountPath": "/html"}, {"name": "html", "mountPath": "/more", "readOnly": True}]
+    container = {"name": "web", "image": image, "ports": [{"containerPort": 80}], "volumeMounts": mounts}
+    pod = {"containers": [container], "volumes": [{"name": "html", "configMap": {"name": "web"}}]}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
+    return {"spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template}}
 
 
 def test_a_status_is_patched_only_where_it_differs() -> None:

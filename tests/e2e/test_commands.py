@@ -206,7 +206,7 @@ def test_status_and_down_without_a_stack(tmp_path: Path) -> None:
     """status says that there is none; down has nothing to do."""
     status, down = kubeloop("status", f"--data-dir={tmp_path}"), kubeloop("down", f"--data-dir={tmp_path}")
 
-    _assert_one_line(status, f"error: no stack was ever started on {tmp_path}")
+    _assert_one_line(status, f"error: no stack was ever started on {tmp_path} (see --data-dir)")
     assert (0, f"· no stack runs on {tmp_path}") == (down.returncode, " ".join(down.stdout.split()))
 
 
