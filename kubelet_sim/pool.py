@@ -57,6 +57,10 @@ class Pool(Mapping[str, NodeIdentity]):
         info = (node.get("status") or {}).get("nodeInfo") or {}
         return int(number) % self._settings.shards == self._settings.shard and info.get("osImage") == OS_IMAGE
 
+    def keys_of_surplus(self, node: ReadOnlyObject) -> Sequence[ObjectKey]:
+        """What is to be reconciled when such a node shows."""
+        return (ASKED_FOR,) if self.is_surplus(node) else ()
+
 
 class PoolReconciler:
     """`begin` is told of the nodes that are to be played from now on, if there are any."""

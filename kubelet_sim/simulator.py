@@ -80,7 +80,9 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
 
     asked_for = manager.informer(CONFIG_MAPS, ASKED_FOR.namespace, field_selector=f"metadata.name={ASKED_FOR.name}")
     pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin)
-    pool_controller = Controller("kubelet-pool", pool_reconciler, [For(asked_for)])
+    # A node whose registration was under way when it became one too many shows only later.
+    of_pool = [For(asked_for), Watches(nodes, own.keys_of_surplus)]
+    pool_controller = Controller("kubelet-pool", pool_reconciler, of_pool)
     manager.add(pool_controller)
 
     async def start() -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from kubelet_sim import simulator
+from kubelet_sim.node_object import OS_IMAGE
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, LEASES, NODES
@@ -118,3 +119,17 @@ def test_a_pod_that_is_there_before_its_node_waits_for_it() -> None:
         return (await cluster.read(pod))["status"]["phase"]
 
     assert "Running" == run_cluster(check, processes={"kubelet": a_kubelet(nodes=1)})
+
+
+def test_a_node_that_shows_only_when_it_is_one_too_many_goes_too() -> None:
+    """Its registration was under way while the number fell: nobody knew of it when the others were removed."""
+
+    async def check(cluster: Cluster) -> list[str]:
+        await cluster.create(asking_for("1"))
+        assert ["node-0"] == await names(cluster)
+        late = await cluster.create(a_node("node-3"))
+        status = {"status": {"nodeInfo": {"osImage": OS_IMAGE}}}
+        await cluster.api.patch(NODES, name_of(late), status, subresource="status")
+        return await names(cluster)
+
+    assert ["node-0"] == run_cluster(check, processes={"kubelet": a_kubelet(nodes=1)})
