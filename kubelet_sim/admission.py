@@ -35,6 +35,11 @@ class Ledger:
         self._by_uid[uid] = (node, amounts)
         self._change(node, amounts, 1)
 
+    def change(self, node: str, pod: ReadOnlyObject, uid: str) -> None:
+        """It requests something else than before."""
+        self.remove(uid)
+        self.add(node, pod, uid)
+
     def remove(self, uid: str) -> None:
         entry = self._by_uid.pop(uid, None)
         if entry is not None:
@@ -42,6 +47,11 @@ class Ledger:
 
     def used(self, node: str) -> Mapping[str, int]:
         return self._used.get(node, {})
+
+    def used_by_others(self, node: str, uid: str) -> Mapping[str, int]:
+        """Than the pod `uid`."""
+        _, own = self._by_uid.get(uid, (node, {}))
+        return {name: amount - own.get(name, 0) for name, amount in self.used(node).items()}
 
     def _change(self, node: str, amounts: Amounts, sign: int) -> None:
         used = self._used.setdefault(node, {})
@@ -59,6 +69,11 @@ def objection(
     if not _matches_node(pod["spec"], node):
         message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
         return Verdict("NodeAffinity", message)
+    return no_room(pod, node, used)
+
+
+def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) -> Verdict | None:
+    """What the node is short of for the pod, beside those that use it already."""
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     for name, requested in _amounts(pod).items():
         in_use, capacity = used.get(name, 0), _amount(name, parse(str(allocatable.get(name, "0"))))

@@ -42,6 +42,7 @@ def start(scene: Scene) -> Container:
         pull_failures=0,
         probed={},
         stop_order=None,
+        resources=None,
     )
 
 

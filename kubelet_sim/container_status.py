@@ -32,10 +32,12 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
         "restartCount": container.restarts,
         "image": run.image if run else spec.image,
         "imageID": run.image if run else "",
-        "started": probing.started_at(spec, container) is not None,
     }
     if run:
-        status |= {"containerID": run.id, **_resources(spec)}
+        status["containerID"] = run.id
+    if spec.role is not Role.EPHEMERAL:
+        status["started"] = probing.started_at(spec, container) is not None
+        status |= _resources(spec, container) if run else {}
     mounts = [_mount(mount) for mount in spec.fields.get("volumeMounts") or ()]
     return status | ({"volumeMounts": mounts} if mounts else {})
 
@@ -101,10 +103,15 @@ def _time(run: Run | None) -> str | None:
     return format_time(run.started_at) if run and run.started_at else None
 
 
-def _resources(spec: ContainerSpec) -> Object:
-    resources = spec.fields.get("resources") or {}
-    requests = resources.get("requests")
-    return {"resources": resources, **({"allocatedResources": requests} if requests else {})}
+def _resources(spec: ContainerSpec, container: Container) -> Object:
+    """Of the container that runs, and what is allocated to it."""
+    allocated = spec.fields.get("resources") or {}
+    is_old = container.state is State.RUNNING and container.resources is not None
+    requests = allocated.get("requests")
+    return {
+        "resources": container.resources if is_old else allocated,
+        **({"allocatedResources": requests} if requests else {}),
+    }
 
 
 def _mount(mount: Mapping[str, Any]) -> Object:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubelet_sim import readiness, transitions
+from kubelet_sim import allocation, readiness, transitions
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pod_status import status_of
 from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
@@ -33,17 +33,20 @@ class Plan:
 def plan(
     obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datetime, sentence: Verdict | None = None
 ) -> Plan:
-    """`sentence`: what the node has decided about the pod for its own reasons."""
+    """`obj`: the pod with the resources that are allocated to it. `sentence`: what the node has decided about it for
+    reasons of its own.
+    """
     if runtime.is_rejected:
         return Plan(runtime, status_of(obj, pod, runtime, now), (), None, pod.deletion_deadline is not None)
     runtime, judged = _judge(pod, runtime, now, sentence)
     runtime, ordered = _order_to_stop(pod, runtime, now)
     runtime, happened = transitions.advance(pod, runtime, now)
+    runtime, resized = allocation.actuate(obj, runtime, now)
     is_over = not runtime.is_running
     return Plan(
         runtime=runtime,
         status=status_of(obj, pod, runtime, now),
-        happenings=[*judged, *ordered, *happened],
+        happenings=[*judged, *ordered, *happened, *resized],
         wake_at=_wake_at(pod, runtime, now),
         is_removable=is_over and pod.deletion_deadline is not None,
     )
@@ -85,6 +88,8 @@ def _order_to_stop(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[Po
 
 def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
     moments = [transitions.next_due(pod, runtime, now), readiness.next_change(pod, runtime, now)]
+    if runtime.resizing and now < allocation.ends_at(runtime.resizing):
+        moments.append(allocation.ends_at(runtime.resizing))
     if runtime.verdict is None and pod.phase not in TERMINAL:
         moments.append(_deadline(pod, runtime))
     return min((moment for moment in moments if moment is not None), default=None)

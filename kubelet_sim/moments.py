@@ -25,6 +25,8 @@ def its_turn(scene: Scene) -> datetime | None:
     if scene.runtime.stopping_since or scene.runtime.mount_error or scene.runtime.unattached:
         return None
     turn = _AT_ONCE
+    if scene.spec.role is Role.EPHEMERAL:
+        return turn
     for spec, container in scene.others():
         if spec.role is Role.REGULAR or spec is scene.spec:
             return turn
@@ -95,7 +97,9 @@ def ends(scene: Scene) -> datetime | None:
 def natural_end(scene: Scene) -> datetime | None:
     run = scene.container.run
     assert run is not None and run.started_at is not None
-    return _later(run.started_at, scene.spec.behaviour.exit_after_seconds)
+    end = _later(run.started_at, scene.spec.behaviour.exit_after_seconds)
+    # Not before its resources were changed, which may have changed how it ends.
+    return max(end, scene.container.since) if end and scene.container.since else end
 
 
 def replaced_at(scene: Scene) -> datetime | None:
@@ -130,7 +134,7 @@ def told_to_stop(scene: Scene) -> datetime | None:
     is_later = False
     for spec, container in scene.others():
         is_later = is_later or spec is scene.spec
-        if spec is scene.spec or (spec.role is Role.SIDECAR and not is_later):
+        if spec is scene.spec or spec.role is Role.EPHEMERAL or (spec.role is Role.SIDECAR and not is_later):
             continue
         if container.state is State.RUNNING or (told is None and not _is_over(scene, spec, container)):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubelet_sim import probing, restarts
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, State
 
+_SERVING = (Role.SIDECAR, Role.REGULAR)
 TERMINAL = ("Succeeded", "Failed")
 
 
@@ -36,7 +37,7 @@ def _phase_of_regular(pod: PodSpec, pairs: list[tuple[ContainerSpec, Container]]
     regular = [(spec, container) for spec, container in pairs if spec.role is Role.REGULAR]
     if any(container.state is not State.RUNNING and not _has_ended(container) for _, container in regular):
         return "Pending"
-    if any(container.state is State.RUNNING for spec, container in pairs if spec.role is not Role.INIT):
+    if any(container.state is State.RUNNING for spec, container in pairs if spec.role in _SERVING):
         return "Running"
     if any(_may_restart(pod, spec, container) for spec, container in regular):
         return "Running"

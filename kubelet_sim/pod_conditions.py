@@ -12,6 +12,9 @@ from kubeloop.apimachinery import conditions
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
 from kubeloop.apimachinery.times import format_time
 
+RESIZE_PENDING, RESIZING = "PodResizePending", "PodResizeInProgress"
+# These go when there is nothing to say.
+PASSING_TYPES = (RESIZE_PENDING, RESIZING)
 OWN_TYPES = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 Outcome = tuple[bool, str, str]  # status, reason, message
@@ -36,10 +39,21 @@ def conditions_of(
         _TRUE,
     )
     current = conditions.conditions_of(obj)
-    found = dict(zip(OWN_TYPES, outcomes, strict=True))
+    found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
     if runtime.verdict and runtime.verdict.is_disruption:
         found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
-    return [_condition(current, type_, outcome, generation_of(obj), now) for type_, outcome in found.items()]
+    about = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
+    generation = generation_of(obj)
+    return [_condition(current, type_, outcome, about.get(type_, generation), now) for type_, outcome in found.items()]
+
+
+def _resize(runtime: PodRuntime) -> dict[str, Outcome]:
+    found: dict[str, Outcome] = {}
+    if runtime.resize_pending:
+        found[RESIZE_PENDING] = (True, "Deferred", runtime.resize_pending.message)
+    if runtime.resizing:
+        found[RESIZING] = _TRUE
+    return found
 
 
 def has_sandbox(runtime: PodRuntime) -> bool:
@@ -72,7 +86,7 @@ def _containers_ready(pod: PodSpec, phase: str, statuses: Sequence[Mapping[str, 
     unready = [
         spec.name
         for spec, status in zip(pod.containers, statuses, strict=True)
-        if spec.role is not Role.INIT and not status["ready"]
+        if spec.role in (Role.SIDECAR, Role.REGULAR) and not status["ready"]
     ]
     if not unready:
         return _TRUE

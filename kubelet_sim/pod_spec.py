@@ -18,11 +18,13 @@ def read(pod: ReadOnlyObject, init_seconds: float) -> PodSpec:
     spec = pod["spec"]
     init = [_container(pod, fields, _init_role(fields), init_seconds) for fields in spec.get("initContainers") or ()]
     regular = [_container(pod, fields, Role.REGULAR, init_seconds) for fields in spec["containers"]]
+    ephemeral = spec.get("ephemeralContainers")
+    debuggers = [_container(pod, fields, Role.EPHEMERAL, init_seconds) for fields in ephemeral] if ephemeral else ()
     meta = metadata(pod)
     return PodSpec(
         key=key_of(pod),
         uid=uid_of(pod),
-        containers=(*init, *regular),
+        containers=(*init, *regular, *debuggers),
         restart_policy=spec.get("restartPolicy") or "Always",
         grace_seconds=_or(spec.get("terminationGracePeriodSeconds"), 30),
         deadline_seconds=spec.get("activeDeadlineSeconds"),

@@ -29,6 +29,7 @@ OWN_FIELDS = (
     "startTime",
     "initContainerStatuses",
     "containerStatuses",
+    "ephemeralContainerStatuses",
     "resources",
     "allocatedResources",
 )
@@ -52,7 +53,8 @@ def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datet
     by_role = list(zip((spec.role for spec in pod.containers), statuses, strict=True))
     status |= {
         "conditions": pod_conditions.conditions_of(obj, pod, runtime, phase, statuses, now),
-        "initContainerStatuses": [one for role, one in by_role if role is not Role.REGULAR],
+        "initContainerStatuses": [one for role, one in by_role if role in (Role.INIT, Role.SIDECAR)],
+        "ephemeralContainerStatuses": [one for role, one in by_role if role is Role.EPHEMERAL],
         "containerStatuses": sorted((one for role, one in by_role if role is Role.REGULAR), key=lambda s: s["name"]),
         **_addresses(obj, runtime),
         **_resources(obj),

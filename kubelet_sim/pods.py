@@ -10,7 +10,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kubelet_sim import admission, lifecycle, pod_spec, recovery
+from kubelet_sim import admission, allocation, lifecycle, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.node_object import NodeIdentity
@@ -30,7 +30,7 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
-_LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing
+_LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing, or room for a resize
 _WITHOUT_NODE_SECONDS = 0.2
 _SHORTEST_WAIT_SECONDS = 0.001
 _MOUNT_TIMEOUT_SECONDS = 123.0  # podAttachAndMountTimeout
@@ -75,6 +75,7 @@ class PodReconciler:
         pod = pod_spec.read(obj, self._settings.init_seconds)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
         runtime = await self._with_volumes(obj, pod, runtime)
+        obj, pod, runtime = await self._with_allocation(obj, pod, runtime)
         plan = lifecycle.plan(obj, pod, runtime, self._clock.now(), self._pressures.sentence(pod.uid))
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
@@ -88,9 +89,11 @@ class PodReconciler:
 
     async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         runtime = self._runtimes.get(pod.key)
-        if runtime is not None and runtime.uid == pod.uid:
-            return runtime
-        return await self._arrive(obj, pod)
+        if runtime is None or runtime.uid != pod.uid:
+            return await self._arrive(obj, pod)
+        if len(runtime.containers) < len(pod.containers) and not runtime.is_rejected:
+            return runtime.with_debuggers(pod)
+        return runtime
 
     async def _arrive(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         """A pod seen for the first time: taken or rejected; one that was here before a restart is taken up again."""
@@ -107,7 +110,9 @@ class PodReconciler:
                 runtime, told = lifecycle.reject(runtime, objection)
                 await self._tell(obj, [told])
                 return runtime
-        self._ledger.add(node_name, obj, pod.uid)
+        if allocation.is_changed(obj, runtime.allocated):
+            obj = allocation.with_allocated(obj, runtime.allocated)
+        self._ledger.change(node_name, obj, pod.uid)
         return replace(runtime, ip=self._address(obj, runtime, identity))
 
     async def _with_references(self, obj: ReadOnlyObject, runtime: PodRuntime) -> PodRuntime:
@@ -134,6 +139,29 @@ class PodReconciler:
             await self._tell(obj, [_mount_timeout(missing)])
         return replace(runtime, unattached=missing, waits_since=since)
 
+    async def _with_allocation(
+        self, obj: Object, pod: PodSpec, runtime: PodRuntime
+    ) -> tuple[Object, PodSpec, PodRuntime]:
+        """The pod as its node sees it: with what is allocated to its containers, which follows what is asked for."""
+        if runtime.is_rejected or not allocation.is_changed(obj, runtime.allocated):
+            return obj, pod, replace(runtime, resize_pending=None) if runtime.resize_pending else runtime
+        if pod.phase in TERMINAL or pod.deletion_deadline or runtime.stopping_since:
+            return self._as_allocated(obj, replace(runtime, resize_pending=None))
+        name = _node_of(obj)
+        node = self._nodes.get(ObjectKey("", name)) or {}
+        objection = admission.no_room(obj, node, self._ledger.used_by_others(name, pod.uid))
+        if objection:
+            runtime, told = allocation.defer(obj, runtime, objection)
+        else:
+            runtime, told = allocation.accept(obj, pod, runtime, self._clock.now())
+            self._ledger.change(name, obj, pod.uid)
+        await self._tell(obj, told)
+        return self._as_allocated(obj, runtime)
+
+    def _as_allocated(self, obj: Object, runtime: PodRuntime) -> tuple[Object, PodSpec, PodRuntime]:
+        seen = allocation.with_allocated(obj, runtime.allocated)
+        return seen, pod_spec.read(seen, self._settings.init_seconds), runtime
+
     def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
             return identity.address
@@ -148,6 +176,8 @@ class PodReconciler:
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         if plan.runtime.stopping_since is None and (plan.runtime.mount_error or plan.runtime.config_errors):
+            waits.append(_LOOK_AGAIN_SECONDS)
+        if plan.runtime.resize_pending and plan.runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.unattached and plan.runtime.waits_since is not None:
             waited = (self._clock.now() - plan.runtime.waits_since).total_seconds()

@@ -16,6 +16,8 @@ def is_ready(spec: ContainerSpec, container: Container, now: datetime) -> bool:
     """An init container is ready when it has ended well."""
     if spec.role is Role.INIT:
         return container.state is State.EXITED and container.run is not None and container.run.exit_code == 0
+    if spec.role is Role.EPHEMERAL:
+        return False
     started = probing.started_at(spec, container)
     if started is None or not probing.passes(spec, container, Kind.READINESS):
         return False

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from kubelet_sim import allocation
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.probes import Kind, Probe
 from kubelet_sim.state import (
+    STATUS_FIELDS,
     Container,
     ContainerSpec,
     PodRuntime,
     PodSpec,
     Probed,
-    Role,
     Run,
     State,
 )
@@ -29,11 +30,7 @@ from kubeloop.apimachinery.times import parse_time
 def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float, now: datetime) -> PodRuntime:
     """Of a pod that just arrived: all containers wait, and it has no address yet."""
     status = obj.get("status") or {}
-    reported = {
-        (field == "containerStatuses", one["name"]): one
-        for field in ("initContainerStatuses", "containerStatuses")
-        for one in status.get(field) or ()
-    }
+    reported = {(field, one["name"]): one for field in set(STATUS_FIELDS.values()) for one in status.get(field) or ()}
     never_taken = pod.phase in TERMINAL and not reported
     return PodRuntime(
         uid=pod.uid,
@@ -41,12 +38,13 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         containers=()
         if never_taken
         else tuple(
-            _container(spec, reported.get((spec.role is Role.REGULAR, spec.name)), now) for spec in pod.containers
+            _container(spec, reported.get((STATUS_FIELDS[spec.role], spec.name)), now) for spec in pod.containers
         ),
         pull_seconds=pull_seconds,
         ip=status.get("podIP") or "",
         host_ip=status.get("hostIP") or host_ip,
         is_rejected=never_taken,
+        allocated=allocation.of_status(obj),
     )
 
 

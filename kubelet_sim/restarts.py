@@ -22,6 +22,8 @@ def should_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> b
 
 def is_restartable(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
     """Of a container that has run."""
+    if spec.role is Role.EPHEMERAL:
+        return False
     if container.stop_order:
         return container.stop_order.is_restarted
     exit_code = container.run.exit_code if container.run else 0

@@ -7,7 +7,7 @@ Plain frozen values: `transitions` makes the next from the last, `recovery` make
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -34,6 +34,21 @@ class Role(StrEnum):
     INIT = "init"
     SIDECAR = "sidecar"
     REGULAR = "regular"
+    EPHEMERAL = "ephemeral"
+
+
+FIELDS = {
+    Role.INIT: "initContainers",
+    Role.SIDECAR: "initContainers",
+    Role.REGULAR: "containers",
+    Role.EPHEMERAL: "ephemeralContainers",
+}
+STATUS_FIELDS = {
+    Role.INIT: "initContainerStatuses",
+    Role.SIDECAR: "initContainerStatuses",
+    Role.REGULAR: "containerStatuses",
+    Role.EPHEMERAL: "ephemeralContainerStatuses",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,7 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """`containers`: init containers and sidecars first, each kind in the order of the spec."""
+    """`containers`: init containers and sidecars first, ephemeral ones last, each kind in the order of the spec."""
 
     key: ObjectKey
     uid: str
@@ -124,6 +139,7 @@ class Container:
     image: str = ""  # the image being pulled
     probed: Mapping[Kind, Probed] = field(default_factory=dict)
     stop_order: StopOrder | None = None
+    resources: Mapping[str, Any] | None = None  # what it runs with, where that is not what is allocated
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +150,15 @@ class Verdict:
     message: str
     grace_seconds: float | None = None  # None: the pod's own
     is_disruption: bool = False  # said by a condition, too: others may try again
+    generation: int = 0  # of the pod that it is about
+
+
+@dataclass(frozen=True, slots=True)
+class Resizing:
+    """Resources were allocated that the containers do not have yet."""
+
+    generation: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +177,15 @@ class PodRuntime:
     mount_error: str = ""
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     waits_since: datetime | None = None  # for them; moved on when that is told
+    allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # container name -> resources
+    resize_pending: Verdict | None = None
+    resizing: Resizing | None = None
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
+
+    def with_debuggers(self, pod: PodSpec) -> PodRuntime:
+        """Ephemeral containers come later than the pod."""
+        new = (Container(spec.name) for spec in pod.containers[len(self.containers) :])
+        return replace(self, containers=(*self.containers, *new))
 
     @property
     def has_unstarted(self) -> bool:
@@ -176,5 +209,4 @@ class Happening:
     def field_path(self) -> str:
         if self.container is None:
             return ""
-        field_name = "containers" if self.container.role is Role.REGULAR else "initContainers"
-        return f"spec.{field_name}{{{self.container.name}}}"
+        return f"spec.{FIELDS[self.container.role]}{{{self.container.name}}}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubelet_sim.pod_conditions import OWN_TYPES
+from kubelet_sim.pod_conditions import OWN_TYPES, PASSING_TYPES
 from kubelet_sim.pod_status import OWN_FIELDS
 from kubeloop.apimachinery.conditions import conditions_of
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, uid_of
@@ -32,13 +32,18 @@ def _conditions(obj: ReadOnlyObject, wanted: list[Object]) -> Object:
     """A kubelet's conditions stand last and in its order."""
     current = {condition["type"]: condition for condition in conditions_of(obj)}
     changed = [condition for condition in wanted if not _is_same(current.get(condition["type"]), condition)]
-    if not changed:
-        return {}
     own = [condition["type"] for condition in wanted]
-    order = [*(type_ for type_ in current if type_ not in OWN_TYPES and type_ not in own), *own]
+    gone = [type_ for type_ in PASSING_TYPES if type_ in current and type_ not in own]
+    if not changed and not gone:
+        return {}
+    others = (type_ for type_ in current if type_ not in OWN_TYPES and type_ not in own and type_ not in gone)
+    order = [*others, *own]
     return {
         "$setElementOrder/conditions": [{"type": type_} for type_ in order],
-        "conditions": [_with_removals(current.get(condition["type"]), condition) for condition in changed],
+        "conditions": [
+            *(_with_removals(current.get(condition["type"]), condition) for condition in changed),
+            *({"type": type_, "$patch": "delete"} for type_ in gone),
+        ],
     }
 
 

@@ -57,6 +57,27 @@ def test_a_leaking_container_is_killed(kubectl: Kubectl) -> None:
     assert "Exit Code:    137" in described
 
 
+def test_a_running_pod_is_resized(kubectl: Kubectl) -> None:
+    """kubectl patch --subresource resize; it is not restarted and has what was asked for."""
+    kubectl("apply -f -", stdin=a_pod("grow", {}, resources={"requests": {"cpu": "100m"}}))
+    kubectl("wait pod/grow --for=condition=Ready --timeout=30s")
+    patch = '{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"200m"}}}]}}'
+    kubectl(f"patch pod grow --subresource=resize --patch={patch}")
+    requested = "{.status.containerStatuses[0].resources.requests.cpu}"
+    eventually(lambda: kubectl(f"get pod grow -o jsonpath={requested}") == "200m", "it is resized")
+    eventually(lambda: "ResizeCompleted" in kubectl("describe pod grow"), "and says so")
+    assert restarts(kubectl, "grow") == "0"
+
+
+def test_kubectl_debug_joins_a_pod(kubectl: Kubectl) -> None:
+    """Its container runs beside the others."""
+    kubectl("apply -f -", stdin=a_pod("sick", {}))
+    kubectl("wait pod/sick --for=condition=Ready --timeout=30s")
+    kubectl("debug sick --image=busybox --container=doctor --attach=false -- sh -c sleep")
+    running = "{.status.ephemeralContainerStatuses[0].state.running.startedAt}"
+    eventually(lambda: kubectl(f"get pod sick -o jsonpath={running}"), "the debugger runs")
+
+
 def test_a_node_that_runs_out_of_memory_evicts() -> None:
     """The pod is Evicted, and the node says so and is tainted until it is well again: a stack of its own."""
     with Stack(UpOptions(nodes=1)) as stack:

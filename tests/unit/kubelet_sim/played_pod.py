@@ -48,6 +48,10 @@ class PlayedPod:
         pod = pod_spec.read(self.obj, INIT_SECONDS)
         self.runtime: PodRuntime = recovery.recover(self.obj, pod, "172.18.0.2", PULL_SECONDS, self.now)
 
+    def join_debuggers(self) -> None:
+        """The ephemeral containers that the spec has by now."""
+        self.runtime = self.runtime.with_debuggers(pod_spec.read(self.obj, INIT_SECONDS))
+
     def until(self, seconds: float) -> Object:
         """Play until so long after the start, waking up when the plan says; the status then."""
         end = START + timedelta(seconds=seconds)
