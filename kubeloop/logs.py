@@ -33,6 +33,19 @@ def configure_logging(form: str, verbosity: int) -> None:
     )
 
 
+def plain_logs_in_tests() -> None:
+    """The same lines, to wherever standard error goes at the time, unless somebody has configured structlog already.
+
+    structlog's own default shows the local variables of every frame: pages for each retry, Secrets included.
+    """
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[_render_text],
+            logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
+            cache_logger_on_first_use=False,
+        )
+
+
 def _render_text(_: Any, level: str, fields: Fields) -> str:
     """`I1130 00:02:50.123456    4711] "scaled replica set" replica_set="default/web" replicas_to=3`."""
     now = datetime.now(UTC)

@@ -31,6 +31,7 @@ from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 from kubeloop.client.store import Objects
 from kubeloop.client.transport import Request, Response
+from kubeloop.logs import plain_logs_in_tests
 from kubeloop.runtime.manager import Manager, ManagerOptions
 from kubeloop.testing.transport import InProcessTransport
 from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
@@ -265,6 +266,7 @@ def run_cluster(
             raise failure
         return outcome
 
+    plain_logs_in_tests()
     return run(main(), seed, limit_seconds)
 
 

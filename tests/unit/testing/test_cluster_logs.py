@@ -1,0 +1,63 @@
+"""What a test shows of a loop's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from kubeloop.apimachinery.meta import ObjectKey
+from kubeloop.apimachinery.resource import CONFIG_MAPS
+from kubeloop.runtime import Controller, For, Manager, Result
+from kubeloop.testing.builders import a_config_map
+from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
+
+
+@pytest.fixture(autouse=True)
+def structlog_as_it_came() -> Iterator[None]:
+    before, was_configured = structlog.get_config(), structlog.is_configured()
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
+    if was_configured:
+        structlog.configure(**before)
+
+
+class Failing:
+    async def reconcile(self, key: ObjectKey) -> Result:
+        password = "not for a log"
+        raise KeyError(f"{len(password)} characters")
+
+
+def fail(manager: Manager) -> None:
+    manager.add(Controller("failing", Failing(), [For(manager.informer(CONFIG_MAPS))]))
+
+
+async def make_it_fail(cluster: Cluster) -> None:
+    await cluster.create(a_config_map("settings"))
+    await cluster.clock.sleep(0.001)
+
+
+def test_a_failing_reconcile_is_told_without_local_variables(capfd: pytest.CaptureFixture[str]) -> None:
+    """A line and a plain traceback: what the frames hold is nobody's business."""
+    run_cluster(make_it_fail, processes={"failing": a_loop(fail)})
+
+    told = capfd.readouterr().err
+    assert '"reconcile failed, retrying" controller="failing" key="default/settings"' in told
+    assert "KeyError: '13 characters'" in told
+    assert "password = 'not for a log'" not in told
+
+
+def test_logging_of_ones_own_is_left_alone() -> None:
+    """Who has configured structlog gets its lines as before."""
+    lines: list[str] = []
+
+    def keep(_: object, level: str, fields: structlog.typing.EventDict) -> str:
+        lines.append(fields["event"])
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[keep])
+    run_cluster(make_it_fail, processes={"failing": a_loop(fail)})
+
+    assert "reconcile failed, retrying" in lines
