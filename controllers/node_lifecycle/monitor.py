@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 
 from controllers.batches import at_once
-from controllers.node_lifecycle.health import SILENT_REASON, ready_condition
+from controllers.node_lifecycle.health import ready_condition
 from controllers.node_lifecycle.pods import PodMarker
 from controllers.node_lifecycle.settings import Settings
 from controllers.node_lifecycle.silence import Checked, Silence, checked
@@ -52,7 +52,7 @@ class Monitor:
         self._zones = Zones(settings)
         self._known: dict[str, Object] = {}  # who has been announced, as seen in the last pass
         self._waiting: dict[str, None] = {}  # who waits for a NoExecute taint, first come first served
-        self._unmarked: set[str] = set()  # silent nodes whose pods are yet to be marked not ready
+        self._unmarked: set[str] = set()  # nodes whose pods are yet to be marked not ready
         self._next_pass_at = 0.0  # monotonic
 
     async def reconcile(self, key: ObjectKey) -> Result:
@@ -85,7 +85,7 @@ class Monitor:
         ready = ready_condition(node)
         if ready is None:
             await self._try([partial(self._tainter.swap, node, (), NO_EXECUTE_TAINTS)], "untaint")
-        elif ready.get("status") == "Unknown" and ready.get("reason") == SILENT_REASON:
+        elif ready.get("status") != "True":
             self._unmarked.add(name_of(node))
 
     async def _check(self, nodes: Sequence[Object]) -> list[Checked]:
@@ -94,6 +94,7 @@ class Monitor:
         checks = {name_of(node): checked(node) for node in nodes}
 
         async def mark(node: Object) -> None:
+            self._unmarked.add(name_of(node))  # also where the answer is lost: the next pass sees what was written
             del checks[name_of(node)]
             checks[name_of(node)] = await self._silence.mark(node)
 

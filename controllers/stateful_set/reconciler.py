@@ -105,7 +105,7 @@ class StatefulSetReconciler:
         if known is None:
             return DONE
         now = self._clock.now()
-        decided = plan(spec, known, members, self._claims(spec, members), now)
+        decided = plan(spec, known, members, await self._claims(spec, members), now)
         failure = await self._carry_out(spec, decided)
         told = status.compute(spec, known, decided.members, now, 0 if failure else decided.outdated)
         if status.differs(spec, told):
@@ -172,13 +172,19 @@ class StatefulSetReconciler:
                 return created, collision_count
             collision_count += 1
 
-    def _claims(self, spec: SetSpec, members: Sequence[Object]) -> Claims:
+    async def _claims(self, spec: SetSpec, members: Sequence[Object]) -> Claims:
+        """As cached. Those that go with their pod are asked for: left out, they would stay behind without an owner."""
         if not spec.claim_templates:
             return {}
-        ordinals = {*spec.ordinals, *map(identity.ordinal_of, members)}
-        names = (name for ordinal in ordinals for name in claims.names(spec, ordinal))
-        found = ((name, self._writes.claim(ObjectKey(spec.namespace, name))) for name in names)
-        return {name: claim for name, claim in found if claim is not None}
+        found: dict[str, Object] = {}
+        for ordinal in dict.fromkeys([*spec.ordinals, *map(identity.ordinal_of, members)]):
+            is_surplus = spec.deletes_when_scaled and ordinal not in spec.ordinals
+            for name in claims.names(spec, ordinal):
+                key = ObjectKey(spec.namespace, name)
+                claim = self._writes.claim(key) or (await self._writes.live_claim(key) if is_surplus else None)
+                if claim is not None:
+                    found[name] = claim
+        return found
 
     async def _carry_out(self, spec: SetSpec, decided: Plan) -> Exception | None:
         """Phase after phase, in order or, in parallel, in growing batches; the first error ends it."""

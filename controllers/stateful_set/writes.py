@@ -33,6 +33,13 @@ class PodWrites:
             return None
         return self._own_claims.latest(cached)
 
+    async def live_claim(self, key: ObjectKey) -> Object | None:
+        """The claim as the server has it: for when the cache may just not have it yet."""
+        try:
+            return await self._api.get(PERSISTENT_VOLUME_CLAIMS, key.name, key.namespace)
+        except NotFound:
+            return None
+
     async def carry_out(self, owner: ReadOnlyObject, step: Step) -> None:
         if step.verb == MEND_CLAIMS:
             await self._see_to_claims(owner, step)

@@ -7,6 +7,8 @@ and holds what it made with a finalizer until that is removed. Nodes are simulat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controllers import claims
 from controllers.volumes import plan
 from kubeloop.apimachinery.errors import AlreadyExists, NotFound
@@ -30,7 +32,7 @@ from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.finalizers import remove_finalizer
 from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.result import DONE, Result
-from kubeloop.runtime.source import For
+from kubeloop.runtime.source import For, Watches
 
 PROVISIONER = "kubeloop.io/hostpath-sim"
 FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
@@ -54,7 +56,8 @@ def add_provisioner(manager: Manager, default_storage_class: bool = False) -> No
     classes, nodes = manager.informer(STORAGE_CLASSES), manager.informer(NODES)
     recorder = manager.event_recorder(PROVISIONER)
     provisioner = Provisioner(manager.api, claim_informer, classes, nodes, recorder)
-    manager.add(Controller("hostpath-sim-claims", provisioner, [For(claim_informer)], workers=4))
+    sources = [For(claim_informer), Watches(classes, provisioner.claims_of_class)]
+    manager.add(Controller("hostpath-sim-claims", provisioner, sources, workers=4))
     volumes = manager.informer(PERSISTENT_VOLUMES)
     manager.add(Controller("hostpath-sim-volumes", Deleter(manager.api, volumes), [For(volumes)], workers=4))
     if default_storage_class:
@@ -86,6 +89,11 @@ class Provisioner:
             return DONE
         await self._provision(claim, storage_class, node)
         return DONE
+
+    def claims_of_class(self, storage_class: Object) -> Sequence[ObjectKey]:
+        """Its claims may have been seen before the class was."""
+        name = name_of(storage_class)
+        return [key_of(claim) for claim in self._claims.list() if claims.class_of(claim) == name and is_ours(claim)]
 
     async def _provision(self, claim: Object, storage_class: Object, node: Object | None) -> None:
         if (claim["spec"].get("selector")) is not None:

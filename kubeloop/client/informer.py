@@ -28,8 +28,9 @@ class Informer:
     ) -> None:
         self.scope = scope
         self.store = Store(str(scope), mutation_detector)
-        self._reflector = Reflector(api, scope, self.store, self.notify, clock, rng)
+        self._reflector = Reflector(api, scope, self.store, self.notify, clock, rng, self._listed)
         self._handlers: list[Handler] = []
+        self._relist_handlers: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
 
     @property
@@ -49,6 +50,17 @@ class Informer:
         self._handlers.append(handler)
         for obj in self.store.list():
             handler(Delta(None, obj))
+
+    def add_relist_handler(self, handler: Callable[[], None]) -> None:
+        """Called when everything was listed anew, after the handlers have heard of what that changed.
+
+        What came and went while nobody watched is in no delta: who made a thing and never saw it has to look again.
+        """
+        self._relist_handlers.append(handler)
+
+    def _listed(self) -> None:
+        for handler in self._relist_handlers:
+            handler()
 
     def get(self, key: ObjectKey) -> Object | None:
         return self.store.get(key)

@@ -49,7 +49,10 @@ class Scope(NamedTuple):
 
 
 class Reflector:
-    """Mirrors one scope into a store and tells `notify` of every step, after the store has taken it."""
+    """Mirrors one scope into a store and tells `notify` of every step, after the store has taken it.
+
+    `listed` is called after each list: whatever came and went between the last watch and it, nobody will tell.
+    """
 
     def __init__(
         self,
@@ -59,8 +62,9 @@ class Reflector:
         notify: Callable[[Sequence[Delta]], None],
         clock: Clock,
         rng: random.Random,
+        listed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._api, self._scope, self._store, self._notify = api, scope, store, notify
+        self._api, self._scope, self._store, self._notify, self._listed = api, scope, store, notify, listed
         self._clock, self._rng = clock, rng
         self._backoff_seconds = 0.0
         self.resource_version = ""  # of the last list, event or bookmark; "" asks for a list
@@ -101,6 +105,7 @@ class Reflector:
                 break
         self._notify(self._store.replace(objects))
         self.resource_version = metadata(page).get("resourceVersion") or ""
+        self._listed()
 
     async def _watch(self) -> None:
         """One watch, to its end."""

@@ -102,7 +102,7 @@ class Controller:
         """One more source. A controller that runs already hears of it from now on (a kind that came up late)."""
         self.sources = (*self.sources, source)
         if self._is_running:
-            source.start(self.queue.add, self._predicates)
+            self._start(source)
 
     def enqueue(self, key: ObjectKey, priority: int = 0) -> None:
         """Have `key` reconciled: for events that no source covers."""
@@ -115,13 +115,17 @@ class Controller:
         """Until cancelled."""
         self._is_running = True
         for source in self.sources:
-            source.start(self.queue.add, self._predicates)
+            self._start(source)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.queue.run(), name=f"{self.name}: delayed keys")
             if self._resync_seconds:
                 tasks.create_task(self._resync(), name=f"{self.name}: resync")
             for i in range(self._workers):
                 tasks.create_task(self._work(), name=f"{self.name}: worker {i}")
+
+    def _start(self, source: Source) -> None:
+        source.start(self.queue.add, self._predicates)
+        source.informer.add_relist_handler(self._look_at_all)
 
     async def _work(self) -> None:
         queue = self.queue
@@ -202,8 +206,12 @@ class Controller:
         assert self._surroundings is not None
         while True:
             await self._surroundings.clock.sleep(self._resync_seconds)
-            for source in self.sources:
-                source.resync(self.queue.add)
+            self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        """Periodically, and when an informer had to list anew: what happened meanwhile may be in no event."""
+        for source in self.sources:
+            source.resync(self.queue.add)
 
     def _log_retry(self, key: ObjectKey, error: Exception) -> None:
         """Stale caches are everyday (someone else wrote, the owner is gone), refusals a line, bugs a traceback."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
@@ -30,9 +31,11 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespac
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 from kubeloop.client.store import Objects
-from kubeloop.client.transport import Request, Response
+from kubeloop.client.transport import Request, Response, Transport
 from kubeloop.logs import plain_logs_in_tests
 from kubeloop.runtime.manager import Manager, ManagerOptions
+from kubeloop.testing.faults.disturbance import Disturbance
+from kubeloop.testing.faults.fault import Fault
 from kubeloop.testing.transport import InProcessTransport
 from kubeloop.testing.virtual_time import DAY_SECONDS, LoopClock, run
 
@@ -42,8 +45,9 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 BASE_URL = "http://localhost"
-# The process name under which the test's own writes are recorded.
+# The process names under which the test's own writes, and those of faults, are recorded.
 TEST = "test"
+FAULTS = "faults"
 _RESOURCES = {(r.api_version, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
 
 
@@ -92,7 +96,10 @@ class Cluster:
         storage: Storage,
         tasks: asyncio.TaskGroup,
         webhook_transports: Transports | None = None,
+        faults: Mapping[str, Sequence[Fault]] | None = None,
+        latency_seconds: float = 0,
     ) -> None:
+        self.latency_seconds = latency_seconds
         self.clock = LoopClock()
         self.writes: list[Write] = []
         self.storage = storage
@@ -102,7 +109,9 @@ class Cluster:
         self._is_server_up = False
         self._running: dict[str, asyncio.Task[None]] = {}
         self._transports: dict[str, InProcessTransport] = {}
+        self._restarts: dict[str, asyncio.Task[None]] = {}
         self.api = Api(BASE_URL, _Recording(self, TEST))
+        self._disturbances = {name: self._disturbance(name, of_it) for name, of_it in (faults or {}).items()}
 
     # --- the parts
 
@@ -136,24 +145,64 @@ class Cluster:
         """Start a process (again)."""
         self._starts += 1
         rng = random.Random(f"{self._seed} {name} {self._starts}")
-        surroundings = Surroundings(Api(BASE_URL, _Recording(self, name), user_agent=name), self.clock, rng)
+        transport: Transport = _Recording(self, name)
+        clock: Clock = self.clock
+        if disturbance := self._disturbances.get(name):
+            transport, clock = disturbance.transport(transport), disturbance.clock(clock)
+        surroundings = Surroundings(Api(BASE_URL, transport, user_agent=name), clock, rng)
         self._running[name] = self._tasks.create_task(self._processes[name](surroundings), name=name)
 
     async def stop(self, name: str) -> None:
-        """End a process in the middle of whatever it is doing."""
+        """End a process in the middle of whatever it is doing; one that is dead already stays so."""
+        if name in self._restarts:
+            await self._forget_restart(name)
+        if name in self._running:
+            await self._end(name)
+
+    async def _end(self, name: str) -> None:
         task = self._running.pop(name)
         task.cancel()
         await asyncio.wait([task])
         await self.transport(name).aclose()
+
+    def restart(self, name: str, after_seconds: float = 0) -> None:
+        """Kill a process from wherever it is, and start it again that much later."""
+        if name not in self._restarts:
+            self._restarts[name] = self._tasks.create_task(self._restart(name, after_seconds), name=f"restart {name}")
+
+    async def _restart(self, name: str, after_seconds: float) -> None:
+        await self._end(name)
+        await self.clock.sleep(after_seconds)
+        del self._restarts[name]
+        self.start(name)
+
+    async def _forget_restart(self, name: str) -> None:
+        restart = self._restarts.pop(name)
+        restart.cancel()
+        await asyncio.wait([restart])
+
+    def end_faults(self) -> None:
+        """From now on nothing goes wrong any more, but that clocks stay wrong. Connections are made anew."""
+        for name, disturbance in self._disturbances.items():
+            disturbance.end()
+            self.cut_off(name)
+
+    def _disturbance(self, name: str, faults: Sequence[Fault]) -> Disturbance:
+        other = Api(BASE_URL, _Recording(self, FAULTS))
+        kill = partial(self.restart, name)
+        return Disturbance(name, faults, self._seed, self.clock, kill, lambda: self.storage.head, other)
 
     def cut_off(self, name: str) -> None:
         """Break the connections of one process; it may connect again at once."""
         self.transport(name).cut()
 
     async def aclose(self) -> None:
+        for name in list(self._restarts):
+            await self._forget_restart(name)
         for name in list(self._running):
             await self.stop(name)
-        await self.transport(TEST).aclose()
+        for name in (TEST, FAULTS):
+            await self.transport(name).aclose()
         await self.stop_server()
 
     def transport(self, process: str) -> InProcessTransport:
@@ -240,16 +289,22 @@ def run_cluster(
     storage: Storage | None = None,
     limit_seconds: float = DAY_SECONDS,
     webhook_transports: Transports | None = None,
+    faults: Mapping[str, Sequence[Fault]] | None = None,
+    latency_seconds: float = 0,
 ) -> Found:
     """Start a cluster on virtual time, run `check` in it, stop it; what `check` raises comes out as it is.
 
+    `latency_seconds`: what a request takes; at 0, two loops that undo each other's work do so for ever at one moment.
+    `faults`: what goes wrong for which process (kubeloop.testing.faults), until `cluster.end_faults()`.
     `webhook_transports` makes the httpx transport that webhooks are called through: without one, sockets in real time.
     A process that breaks ends the run with an ExceptionGroup that holds its error.
     """
 
     async def main() -> Found:
         async with asyncio.TaskGroup() as tasks:
-            cluster = Cluster(seed, processes or {}, storage or MemoryStorage(), tasks, webhook_transports)
+            cluster = Cluster(
+                seed, processes or {}, storage or MemoryStorage(), tasks, webhook_transports, faults, latency_seconds
+            )
             try:
                 await cluster.start_server()
                 await cluster.add_service_account("default")
@@ -285,6 +340,8 @@ class _Recording:
         self._cluster, self._process = cluster, process
 
     async def send(self, request: Request) -> Response:
+        if self._cluster.latency_seconds:
+            await self._cluster.clock.sleep(self._cluster.latency_seconds)
         if request.method != "GET":
             self._cluster.record(self._process, request)
         return await self._cluster.transport(self._process).send(request)

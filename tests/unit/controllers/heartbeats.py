@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kubeloop.apimachinery.errors import NotFound
+from contextlib import suppress
+
+from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.resource import LEASES
 from kubeloop.apimachinery.times import format_micro_time
 from kubeloop.testing.cluster import Process, Surroundings
@@ -16,7 +18,8 @@ def heartbeats_of(*names: str) -> Process:
     async def process(surroundings: Surroundings) -> None:
         while True:
             for name in names:
-                await _beat(surroundings, name)
+                with suppress(ApiError):  # a kubelet goes on, too
+                    await _beat(surroundings, name)
             await surroundings.clock.sleep(10)
 
     return process

@@ -1,0 +1,41 @@
+"""Loops of the catalog as processes of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from controllers import catalog
+from controllers.scheduler import loop as scheduler
+from kubelet_sim import simulator
+from kubelet_sim.settings import Settings
+from kubeloop.runtime.manager import Manager
+from kubeloop.testing.cluster import Process, a_loop
+from tests.unit.controllers import nodes
+
+
+def processes(*names: str, **settings: str | bool) -> Mapping[str, Process]:
+    """One process a loop, under its name in the catalog; `pods` makes pods ready and lets them go."""
+    own = catalog.Settings(**settings)  # type: ignore[arg-type]
+    return {name: a_loop(nodes.add_to if name == "pods" else _adder(name, own)) for name in names}
+
+
+def all_loops() -> Process:
+    """Every loop in one process, as `kubeloop up` runs them."""
+    return a_loop(partial(catalog.add_to, loops=catalog.LOOPS, settings=catalog.Settings()))
+
+
+def the_scheduler() -> Process:
+    return a_loop(_add_scheduler)
+
+
+def kubelets(count: int, prefix: str = "node-") -> Process:
+    return a_loop(partial(simulator.add_to, settings=Settings(nodes=count, node_name_prefix=prefix)))
+
+
+def _adder(name: str, settings: catalog.Settings) -> partial[None]:
+    return partial(catalog.add_to, loops=catalog.select([name]), settings=settings)
+
+
+def _add_scheduler(manager: Manager) -> None:
+    scheduler.add_to(manager)

@@ -1,0 +1,15 @@
+"""One scenario a loop, and some for what loops do together."""
+
+from kubeloop.testing.scenario import Scenario
+from tests.level_triggered.scenarios import jobs, living, nodes, replicasets, rollouts, services, storage, whole_cluster
+
+SCENARIOS: tuple[Scenario, ...] = (
+    *replicasets.SCENARIOS,
+    *rollouts.SCENARIOS,
+    *jobs.SCENARIOS,
+    *services.SCENARIOS,
+    *nodes.SCENARIOS,
+    *storage.SCENARIOS,
+    *whole_cluster.SCENARIOS,
+    *living.SCENARIOS,
+)
