@@ -24,7 +24,7 @@ from kubeloop.apimachinery.resource import JOBS, PODS
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.event_recorder import EventRecorder
-from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
@@ -66,7 +66,10 @@ class JobReconciler:
         outcome = await self._carry_out(view, decided)
         concluded = conclude(view, decided, outcome, has_seen_its_writes)
         await self._tell(view, concluded, counting.count(view, concluded), failures)
-        return _next_look(view, decided, outcome)
+        result = _next_look(view, decided, outcome)
+        if result is DONE and not has_seen_its_writes:
+            return RequeueAfter(EXPIRY_SECONDS + 1)  # what is awaited wakes it sooner, unless it was missed
+        return result
 
     def _forget(self, key: ObjectKey) -> None:
         self._expectations.forget(key)

@@ -36,7 +36,7 @@ from kubeloop.apimachinery.resource import PODS
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.controller import Controller
-from kubeloop.runtime.expectations import Expectations
+from kubeloop.runtime.expectations import EXPIRY_SECONDS, Expectations
 from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
@@ -98,7 +98,10 @@ class ReplicaSetReconciler:
         failure = None
         if has_seen_its_writes and not is_being_deleted(owner):
             failure = await self._manage(owner, active)
-        return await self._tell(owner, active, terminating, failure)
+        result = await self._tell(owner, active, terminating, failure)
+        if result is DONE and not has_seen_its_writes:
+            return RequeueAfter(EXPIRY_SECONDS + 1)  # what is awaited wakes it sooner, unless it was missed
+        return result
 
     def keys_for_orphan(self, pod: Object) -> Iterable[ObjectKey]:
         """The owners that might adopt a pod without a controller."""

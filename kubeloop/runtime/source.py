@@ -33,7 +33,7 @@ class Source(Protocol):
         ...
 
     def resync(self, enqueue: Enqueue) -> None:
-        """The keys that a resync visits, at low priority: a periodic one, and that after an informer has listed anew."""
+        """What a resync visits, at low priority: a periodic one, and that after an informer has listed anew."""
         ...
 
 

@@ -30,7 +30,7 @@ from kubeloop.testing.faults.fault import Fault
 from kubeloop.testing.scenario import Run, Scenario, play
 
 # Faults that meet in one run, besides those that chance adds.
-_AT_ONCE = 3
+_AT_ONCE = 4
 _MAX_MORE = 1
 # The share of runs in which every process is disturbed, not the subjects alone.
 _EVERYBODY = 0.3

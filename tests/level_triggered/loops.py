@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from controllers import catalog
 from controllers.scheduler import loop as scheduler
@@ -14,9 +15,9 @@ from kubeloop.testing.cluster import Process, a_loop
 from tests.unit.controllers import nodes
 
 
-def processes(*names: str, **settings: str | bool) -> Mapping[str, Process]:
+def processes(*names: str, **settings: Any) -> Mapping[str, Process]:
     """One process a loop, under its name in the catalog; `pods` makes pods ready and lets them go."""
-    own = catalog.Settings(**settings)  # type: ignore[arg-type]
+    own = catalog.Settings(**settings)
     return {name: a_loop(nodes.add_to if name == "pods" else _adder(name, own)) for name in names}
 
 

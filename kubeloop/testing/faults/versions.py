@@ -21,12 +21,16 @@ _MAX_NOTES = 500
 
 @dataclass(frozen=True)
 class ExpireWatches(Fault):
-    """Watches end with a 410 after up to `seconds`, in the middle or as they begin: everything is listed anew."""
+    """Watches end with a 410 after up to `seconds`, in the middle or as they begin: everything is listed anew.
+
+    `limit` times in all: a quiet hour is no place for thousands of lists.
+    """
 
     seconds: float = 20.0
+    limit: int = 60
 
     def layer(self, site: Site) -> Layer:
-        return _Ending(site, self.seconds, is_cut=False)
+        return _Ending(site, self.seconds, self.limit, is_cut=False)
 
     @classmethod
     def drawn(cls, rng: random.Random) -> Self:
@@ -35,12 +39,13 @@ class ExpireWatches(Fault):
 
 @dataclass(frozen=True)
 class CutWatches(Fault):
-    """Watches break off after up to `seconds`; they resume from the last version seen."""
+    """Watches break off after up to `seconds`, `limit` times in all; they resume from the last version seen."""
 
     seconds: float = 20.0
+    limit: int = 60
 
     def layer(self, site: Site) -> Layer:
-        return _Ending(site, self.seconds, is_cut=True)
+        return _Ending(site, self.seconds, self.limit, is_cut=True)
 
     @classmethod
     def drawn(cls, rng: random.Random) -> Self:
@@ -50,13 +55,14 @@ class CutWatches(Fault):
 class _Ending(Layer):
     _AT_ONCE = 0.2  # this share of the watches that end by 410 does not even begin
 
-    def __init__(self, site: Site, seconds: float, is_cut: bool) -> None:
+    def __init__(self, site: Site, seconds: float, limit: int, is_cut: bool) -> None:
         super().__init__(site)
-        self._seconds, self._is_cut = seconds, is_cut
+        self._seconds, self._left, self._is_cut = seconds, limit, is_cut
 
     async def send(self, request: Request, pass_on: Send) -> Response:
-        if not is_watch(request) or not self.site.is_active():
+        if not is_watch(request) or not self.site.is_active() or self._left <= 0:
             return await pass_on(request)
+        self._left -= 1
         if not self._is_cut and self.site.happens(self._AT_ONCE):
             return refusal(410, "Expired", "too old resource version, says the test")
         response = await pass_on(request)

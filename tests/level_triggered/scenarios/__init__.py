@@ -1,7 +1,17 @@
 """One scenario a loop, and some for what loops do together."""
 
 from kubeloop.testing.scenario import Scenario
-from tests.level_triggered.scenarios import jobs, living, nodes, replicasets, rollouts, services, storage, whole_cluster
+from tests.level_triggered.scenarios import (
+    jobs,
+    living,
+    nodes,
+    replicasets,
+    rollouts,
+    services,
+    storage,
+    trust,
+    whole_cluster,
+)
 
 SCENARIOS: tuple[Scenario, ...] = (
     *replicasets.SCENARIOS,
@@ -10,6 +20,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *services.SCENARIOS,
     *nodes.SCENARIOS,
     *storage.SCENARIOS,
+    *trust.SCENARIOS,
     *whole_cluster.SCENARIOS,
     *living.SCENARIOS,
 )

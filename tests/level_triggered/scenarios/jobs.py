@@ -9,15 +9,15 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, c
 from kubeloop.apimachinery.resource import CRON_JOBS, JOBS
 from kubeloop.testing.builders import a_cron_job, a_job
 from kubeloop.testing.cluster import Cluster, Process, a_loop
-from kubeloop.testing.faults import StaleLists
+from kubeloop.testing.faults import LoseAnswers, StaleLists
 from kubeloop.testing.scenario import Law, Live, Scenario, at_most
 from tests.level_triggered.loops import processes
 from tests.level_triggered.waiting import until, until_gone, until_status
 from tests.unit.controllers.jobs import runs_to_end
 
-# A Job counts what it ran. A loop that comes to life with a list from before its pods runs them once more, upstream's
-# too: both ask for consistent first lists, and only those keep them from it.
-COUNTING = (StaleLists,)
+# A Job counts what it ran. A loop that comes to life with a list from before its pods, or hears that a pod could not be
+# made that was made, runs one more, as upstream's does: names of pods are made up by the server.
+COUNTING = (StaleLists, LoseAnswers)
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 

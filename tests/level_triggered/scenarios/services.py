@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kubeloop.apimachinery.conditions import conditions_of
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.resource import ENDPOINTS, PODS, SERVICES
+from kubeloop.apimachinery.resource import ENDPOINTS, PODS, SERVICE_CIDRS, SERVICES
 from kubeloop.testing.builders import a_pod, a_service
 from kubeloop.testing.cluster import Cluster
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.loops import processes
-from tests.level_triggered.waiting import until_gone, until_pods
+from tests.level_triggered.waiting import until, until_gone, until_pods
 
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
@@ -59,7 +60,36 @@ async def mirrored(cluster: Cluster) -> None:
     await cluster.api.patch(SERVICES, "claimed", {"spec": {"selector": {"app": "web"}}}, "default")
 
 
+def a_range(name: str, cidr: str) -> Object:
+    kind = {"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR"}
+    return {**kind, "metadata": {"name": name}, "spec": {"cidrs": [cidr]}}
+
+
+async def ranges_in_use(cluster: Cluster) -> None:
+    used, free = a_range("used", "10.100.0.0/24"), a_range("free", "10.101.0.0/24")
+    for one in (used, free, a_range("stays", "10.102.0.0/24")):
+        await cluster.create(one, SERVICE_CIDRS)
+        await until_ready(cluster, one)
+    service = a_service("web").spec(clusterIP="10.100.0.7")
+    await cluster.create(service)
+    await cluster.clock.sleep(120)  # that an address is in use has to be known before its range may go
+    for one in (used, free):
+        await cluster.delete(one, SERVICE_CIDRS)
+    await until_gone(cluster, free, SERVICE_CIDRS)
+    await cluster.delete(service)
+    await until_gone(cluster, used, SERVICE_CIDRS)
+
+
+async def until_ready(cluster: Cluster, obj: Object) -> None:
+    async def is_ready() -> bool:
+        conditions = conditions_of(await cluster.read(obj, SERVICE_CIDRS))
+        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+    await until(cluster, is_ready)
+
+
 SCENARIOS = (
+    Scenario("service-cidr-controller", processes("service-cidr-controller"), ranges_in_use),
     Scenario(
         "endpointslice-controller",
         processes("endpointslice-controller", "pods", "garbage-collector-controller"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from kubeloop.apimachinery.csi import MANAGED_ATTACHING
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     PODS,
     STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
     VOLUME_ATTRIBUTES_CLASSES,
 )
 from kubeloop.testing.builders import a_node, a_pod
 from kubeloop.testing.cluster import Cluster
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.loops import processes
-from tests.level_triggered.waiting import until_gone, until_status
+from tests.level_triggered.waiting import until, until_gone, until_status
 from tests.unit.controllers.volumes.storage import a_claim, a_class, a_volume, using
 
 CLAIMS, VOLUMES = PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -109,9 +111,47 @@ async def as_long_as_their_pods(cluster: Cluster) -> None:
     await until_gone(cluster, a_claim("goes-scratch"), CLAIMS)
 
 
+def a_csi_volume(name: str) -> Object:
+    volume = a_volume(name, csi={"driver": "csi.example.com", "volumeHandle": name})
+    del volume["spec"]["hostPath"]
+    return volume
+
+
+async def attached_and_taken_away(cluster: Cluster) -> None:
+    for name in ("a", "b"):
+        node = a_node(name).annotations({MANAGED_ATTACHING: "true"})
+        await cluster.add_node(node)
+    for name in ("one", "two"):
+        await cluster.create(a_csi_volume(name), VOLUMES)
+        await cluster.create(a_claim(name, volumeName=name), CLAIMS)
+        await until_status(cluster, a_claim(name), CLAIMS, phase="Bound")
+    moves = await cluster.create(using(a_pod("moves").on("a"), "one"))
+    await cluster.create(using(a_pod("stays").on("b"), "two"))
+    await until_attached(cluster, ("a", "one"), ("b", "two"))
+    await cluster.delete(moves, grace_period_seconds=0)
+    await until_attached(cluster, ("b", "two"))
+    await cluster.create(using(a_pod("moves").on("b"), "one"))
+    await until_attached(cluster, ("b", "one"), ("b", "two"))
+    await cluster.delete(a_pod("moves"), grace_period_seconds=0)
+
+
+async def until_attached(cluster: Cluster, *wanted: tuple[str, str]) -> None:
+    """Exactly these: node and volume."""
+
+    async def are_attached() -> bool:
+        found = await cluster.list(VOLUME_ATTACHMENTS)
+        if not all((one.get("status") or {}).get("attached") for one in found):
+            return False
+        specs = [one["spec"] for one in found]
+        return sorted(wanted) == sorted((one["nodeName"], one["source"]["persistentVolumeName"]) for one in specs)
+
+    await until(cluster, are_attached)
+
+
 BINDER, PROVISIONER = "persistentvolume-binder-controller", "hostpath-sim-provisioner"
 CLAIM_PROTECTION = "persistentvolumeclaim-protection-controller"
 VOLUME_PROTECTION = "persistentvolume-protection-controller"
+ATTACHER, DRIVER = "persistentvolume-attach-detach-controller", "csi-attacher-sim"
 PROTECTED = (CLAIM_PROTECTION, VOLUME_PROTECTION)
 
 SCENARIOS = (
@@ -134,4 +174,6 @@ SCENARIOS = (
         processes("ephemeral-volume-controller", CLAIM_PROTECTION, "garbage-collector-controller"),
         as_long_as_their_pods,
     ),
+    Scenario(ATTACHER, processes(ATTACHER, DRIVER, BINDER), attached_and_taken_away),
+    Scenario(DRIVER, processes(DRIVER, ATTACHER, BINDER), attached_and_taken_away),
 )
