@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from controllers import children, node_pods, pods
+from controllers import children, pods
 from controllers.batches import at_once, slow_start_all
 from controllers.daemon_set import revisions, rolling, status
 from controllers.daemon_set.failures import Failures, Place
@@ -54,13 +54,17 @@ from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
 
+# Pods by the node they are made for: one that is not placed yet is not to be forgotten when its node changes.
+_BY_TARGET = "by-target-node"
+
 # The most pods created or deleted in one reconcile; the next one goes on when these have shown up.
 BURST_REPLICAS = 250
 
 
 def add_to(manager: Manager) -> None:
     sets, nodes = manager.informer(DAEMON_SETS), manager.informer(NODES)
-    pod_informer = node_pods.index(children.index(manager.informer(PODS)))
+    pod_informer = children.index(manager.informer(PODS))
+    pod_informer.add_index(_BY_TARGET, lambda pod: (target_node(pod),))
     revision_informer = manager.informer(CONTROLLER_REVISIONS)
     recorder = manager.event_recorder("daemonset-controller")
     expectations = Expectations(manager.clock)
@@ -141,7 +145,7 @@ class DaemonSetReconciler:
         live = self._nodes.get(key_of(node))
         if live is None:
             return []
-        present = node_pods.pods_on(self._pods, name_of(live))
+        present = self._pods.by_index(_BY_TARGET, name_of(live))
         return [key_of(found) for found in self._sets.list() if _concerns(found, live, present)]
 
     async def _claim_pods(self, spec: DaemonSpec) -> list[Object]:

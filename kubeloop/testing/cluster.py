@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -48,6 +49,8 @@ BASE_URL = "http://localhost"
 # The process names under which the test's own writes, and those of faults, are recorded.
 TEST = "test"
 FAULTS = "faults"
+# Revisions that are remembered for faults that go back in time.
+_MAX_HEADS = 1000
 _RESOURCES = {(r.api_version, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
 
 
@@ -110,6 +113,8 @@ class Cluster:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._transports: dict[str, InProcessTransport] = {}
         self._restarts: dict[str, asyncio.Task[None]] = {}
+        self._dying: set[str] = set()
+        self._heads: deque[tuple[float, int]] = deque(maxlen=_MAX_HEADS)  # the oldest are forgotten
         self.api = Api(BASE_URL, _Recording(self, TEST))
         self._disturbances = {name: self._disturbance(name, of_it) for name, of_it in (faults or {}).items()}
 
@@ -150,7 +155,15 @@ class Cluster:
         if disturbance := self._disturbances.get(name):
             transport, clock = disturbance.transport(transport), disturbance.clock(clock)
         surroundings = Surroundings(Api(BASE_URL, transport, user_agent=name), clock, rng)
-        self._running[name] = self._tasks.create_task(self._processes[name](surroundings), name=name)
+        self._running[name] = self._tasks.create_task(self._live(name, surroundings), name=name)
+
+    async def _live(self, name: str, surroundings: Surroundings) -> None:
+        """What breaks while a killed process is unwound concerns nobody."""
+        try:
+            await self._processes[name](surroundings)
+        except Exception:
+            if name not in self._dying:
+                raise
 
     async def stop(self, name: str) -> None:
         """End a process in the middle of whatever it is doing; one that is dead already stays so."""
@@ -161,8 +174,10 @@ class Cluster:
 
     async def _end(self, name: str) -> None:
         task = self._running.pop(name)
+        self._dying.add(name)
         task.cancel()
         await asyncio.wait([task])
+        self._dying.discard(name)
         await self.transport(name).aclose()
 
     def restart(self, name: str, after_seconds: float = 0) -> None:
@@ -175,6 +190,11 @@ class Cluster:
         await self.clock.sleep(after_seconds)
         del self._restarts[name]
         self.start(name)
+
+    def _revisions(self, seconds: float) -> Sequence[int]:
+        """The storage's revision before each write of the last so many seconds."""
+        since = self.clock.monotonic() - seconds
+        return [revision for when, revision in self._heads if when >= since]
 
     async def _forget_restart(self, name: str) -> None:
         restart = self._restarts.pop(name)
@@ -190,7 +210,7 @@ class Cluster:
     def _disturbance(self, name: str, faults: Sequence[Fault]) -> Disturbance:
         other = Api(BASE_URL, _Recording(self, FAULTS))
         kill = partial(self.restart, name)
-        return Disturbance(name, faults, self._seed, self.clock, kill, lambda: self.storage.head, other)
+        return Disturbance(name, faults, self._seed, self.clock, kill, self._revisions, other)
 
     def cut_off(self, name: str) -> None:
         """Break the connections of one process; it may connect again at once."""
@@ -278,6 +298,7 @@ class Cluster:
 
     def record(self, process: str, request: Request) -> None:
         body = orjson.loads(request.body) if request.body else None
+        self._heads.append((self.clock.monotonic(), self.storage.head))
         self.writes.append(Write(self.clock.monotonic(), process, request.method, request.target, body))
 
 

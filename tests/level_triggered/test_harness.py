@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -10,6 +11,7 @@ import structlog
 from kubeloop.runtime.expectations import Expectations
 from kubeloop.testing.campaign import Campaign
 from kubeloop.testing.cluster import a_loop
+from kubeloop.testing.faults import FAULTS, Fault
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.scenarios import SCENARIOS
 from tests.level_triggered.toys import Way, scenario_of
@@ -80,3 +82,12 @@ def test_a_process_that_dies_of_itself_is_a_failure() -> None:
     scenario = Scenario("broken", {"broken": a_loop(add_nothing)}, scenario_of(Way.RIGHT).script)
 
     assert "cannot even start" in first_failure(scenario)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_fault_is_on_the_page_about_them(fault: type[Fault]) -> None:
+    """With what it does."""
+    page = (Path(__file__).parents[2] / "docs" / "level-triggered.md").read_text()
+
+    assert f"`{fault.__name__}`" in page
+    assert fault.__doc__

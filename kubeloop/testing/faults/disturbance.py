@@ -22,7 +22,7 @@ class Disturbance:
         seed: int,
         clock: Clock,
         kill: Callable[[float], None],
-        revision: Callable[[], int],
+        revisions: Callable[[float], Sequence[int]],
         other: Api,
     ) -> None:
         self._is_active = True
@@ -31,7 +31,7 @@ class Disturbance:
 
         def layer(fault: Fault) -> Layer:
             rng = random.Random(f"{seed} {process} {type(fault).__name__}")
-            return fault.layer(Site(process, clock, rng, lambda: self._is_active, self._die, revision, other))
+            return fault.layer(Site(process, clock, rng, lambda: self._is_active, self._die, revisions, other))
 
         self._layers = [layer(fault) for fault in faults]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Never, Self
 
@@ -26,7 +26,8 @@ class Site:
     """Where a fault works: one process of one cluster.
 
     `rng` is this fault's alone. `is_active` turns false once faults are to end. `kill` ends the process as SIGKILL
-    does and starts it again after that many seconds. `revision` is the server's newest. `other` is another client.
+    does and starts it again after that many seconds. `revisions` are those the server had in the last so many seconds.
+    `other` is another client.
     """
 
     process: str
@@ -34,7 +35,7 @@ class Site:
     rng: random.Random
     is_active: Callable[[], bool]
     kill: Callable[[float], None]
-    revision: Callable[[], int]
+    revisions: Callable[[float], Sequence[int]]
     other: Api
 
     def happens(self, share: float) -> bool:

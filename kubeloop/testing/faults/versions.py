@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Self
@@ -13,10 +12,6 @@ from kubeloop.client.transport import ConnectionFailed, Request, Response
 from kubeloop.testing.faults.answers import refusal
 from kubeloop.testing.faults.fault import Fault, Layer, Send, Site, is_watch
 from kubeloop.testing.faults.lines import LineReader, Lines, WatchResponse, expired_line, scope_of
-
-# How often the server's revision is noted, at most.
-_NOTE_SECONDS = 0.5
-_MAX_NOTES = 500
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,6 @@ class _Old(Layer):
     def __init__(self, site: Site, seconds: float, is_replay: bool) -> None:
         super().__init__(site)
         self._seconds, self._is_replay = seconds, is_replay
-        self._notes: deque[tuple[float, int]] = deque(maxlen=_MAX_NOTES)  # when the server had which revision
         self._watched: set[str] = set()
         self._listed: set[str] = set()  # in this life
 
@@ -130,7 +124,6 @@ class _Old(Layer):
         self._listed.clear()
 
     async def send(self, request: Request, pass_on: Send) -> Response:
-        self._note()
         if is_watch(request):
             self._watched.add(scope_of(request))
             if self._is_replay and self.site.is_active():
@@ -139,15 +132,9 @@ class _Old(Layer):
             request = self._of_yesterday(request)
         return await pass_on(request)
 
-    def _note(self) -> None:
-        now = self.site.clock.monotonic()
-        if not self._notes or now - self._notes[-1][0] >= _NOTE_SECONDS:
-            self._notes.append((now, self.site.revision()))
-
     def _earlier(self) -> int:
-        """A revision of some moment not longer ago than `seconds`; 0 where there was none."""
-        since = self.site.clock.monotonic() - self._seconds
-        known = [revision for when, revision in self._notes if when >= since]
+        """A revision of some moment not longer ago than `seconds`; 0 where nothing was written since."""
+        known = self.site.revisions(self._seconds)
         return self.site.rng.choice(known) if known else 0
 
     def _from_earlier(self, request: Request) -> Request:
