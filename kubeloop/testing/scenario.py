@@ -38,7 +38,7 @@ _STEP_SECONDS = 5.0
 # How long faults go on once the script is over.
 _AFTERMATH_SECONDS = 20.0
 _LATENCY_SECONDS = 0.002
-_LIMIT_SECONDS = 10 * 86_400.0
+_LIMIT_SECONDS = 30 * 86_400.0
 
 
 def at_most(count: int, resource: str, what: str, where: Callable[[Object], bool]) -> Law:

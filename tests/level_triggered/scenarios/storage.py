@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kubeloop.apimachinery.csi import MANAGED_ATTACHING
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.meta import Object, owner_references_of, uid_of
 from kubeloop.apimachinery.resource import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     PODS,
+    RESOURCE_CLAIMS,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
     VOLUME_ATTRIBUTES_CLASSES,
@@ -17,6 +18,8 @@ from kubeloop.testing.cluster import Cluster
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.loops import processes
 from tests.level_triggered.waiting import until, until_gone, until_status
+from tests.unit.controllers.resource_claims.test_loop import a_template as a_device_template
+from tests.unit.controllers.resource_claims.test_loop import a_user as a_device_user
 from tests.unit.controllers.volumes.storage import a_claim, a_class, a_volume, using
 
 CLAIMS, VOLUMES = PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -148,6 +151,40 @@ async def until_attached(cluster: Cluster, *wanted: tuple[str, str]) -> None:
     await until(cluster, are_attached)
 
 
+async def devices_for_pods(cluster: Cluster) -> None:
+    template = await cluster.create(a_device_template())
+    stays, goes, ends = [await cluster.create(a_device_user(name)) for name in ("stays", "goes", "ends")]
+    late = await cluster.create(a_device_user("late", resourceClaimTemplateName="later"))
+    for pod in (stays, goes, ends):
+        await until_claimed(cluster, pod)
+    await cluster.delete(goes, grace_period_seconds=0)
+    await cluster.api.patch(PODS, "ends", {"status": {"phase": "Succeeded"}}, "default", subresource="status")
+    for pod in (goes, ends):
+        await until_unclaimed(cluster, pod)
+    await cluster.create({**template, "metadata": {"name": "later", "namespace": "default"}})
+    await until_claimed(cluster, late)
+
+
+async def until_claimed(cluster: Cluster, pod: Object) -> None:
+    """Its status names a claim."""
+
+    async def is_claimed() -> bool:
+        return bool((await cluster.read(pod))["status"].get("resourceClaimStatuses"))
+
+    await until(cluster, is_claimed)
+
+
+async def until_unclaimed(cluster: Cluster, pod: Object) -> None:
+    """No claim is its own any more."""
+
+    async def is_free() -> bool:
+        claims = await cluster.list(RESOURCE_CLAIMS)
+        return not any(uid_of(pod) == owner["uid"] for claim in claims for owner in owner_references_of(claim))
+
+    await until(cluster, is_free)
+
+
+DEVICE_CLAIMS = "resourceclaim-controller"
 BINDER, PROVISIONER = "persistentvolume-binder-controller", "hostpath-sim-provisioner"
 CLAIM_PROTECTION = "persistentvolumeclaim-protection-controller"
 VOLUME_PROTECTION = "persistentvolume-protection-controller"
@@ -174,6 +211,7 @@ SCENARIOS = (
         processes("ephemeral-volume-controller", CLAIM_PROTECTION, "garbage-collector-controller"),
         as_long_as_their_pods,
     ),
+    Scenario(DEVICE_CLAIMS, processes(DEVICE_CLAIMS, "garbage-collector-controller"), devices_for_pods),
     Scenario(ATTACHER, processes(ATTACHER, DRIVER, BINDER), attached_and_taken_away),
     Scenario(DRIVER, processes(DRIVER, ATTACHER, BINDER), attached_and_taken_away),
 )

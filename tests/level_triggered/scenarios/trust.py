@@ -17,6 +17,7 @@ from kubeloop.apimachinery.resource import (
     SERVICE_ACCOUNTS,
     VALIDATING_ADMISSION_POLICIES,
 )
+from kubeloop.testing.builders import a_pod
 from kubeloop.testing.cluster import Cluster
 from kubeloop.testing.scenario import Scenario
 from kubeloop.tokens import key_file
@@ -33,7 +34,7 @@ KEYS = Path(_KEYS.name)
 SIGNING = Signing({one: SigningFiles(KEYS / "ca.crt", KEYS / "ca.key", made_when_missing=True) for one in FAULTS})
 
 
-HOUR = 3600.0
+HOUR, DAY = 3600.0, 86_400.0
 
 
 def without_secrets(resource: str, obj: Object) -> Object:
@@ -113,6 +114,20 @@ async def tokens_for_accounts(cluster: Cluster) -> None:
     await until_gone(cluster, await cluster.create(a_token_secret("nobodys", "nobody")))
 
 
+async def unused_tokens(cluster: Cluster) -> None:
+    """Those that nobody has used for a day are marked, and go a day later."""
+    names = ("old", "mounted", "used")
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}}
+    await cluster.create({**account, "secrets": [{"name": name} for name in names]})
+    for name in (*names, "manual"):
+        await cluster.create(a_token_secret(name, "robot"))
+    used = {"kubernetes.io/legacy-token-last-used": "2026-01-06"}
+    await cluster.api.patch(SECRETS, "used", {"metadata": {"labels": used}}, "default")
+    await cluster.create(a_pod("web").spec(volumes=[{"name": "token", "secret": {"secretName": "mounted"}}]))
+    await cluster.clock.sleep(4 * DAY)
+    await until_gone(cluster, a_token_secret("old", "robot"))
+
+
 async def until_filled(cluster: Cluster, name: str) -> None:
     async def is_filled() -> bool:
         try:
@@ -144,6 +159,7 @@ async def until_checked(cluster: Cluster, policy: Object) -> None:
 SIGNER, APPROVER, CLEANER = (
     f"certificatesigningrequest-{what}-controller" for what in ("signing", "approving", "cleaner")
 )
+LEGACY_TOKENS = "legacy-serviceaccount-token-cleaner-controller"
 TOKENS, TYPES = "serviceaccount-token-controller", "validatingadmissionpolicy-status-controller"
 
 SCENARIOS = (
@@ -156,5 +172,6 @@ SCENARIOS = (
         tokens_for_accounts,
         reduce=without_secrets,
     ),
+    Scenario(LEGACY_TOKENS, processes(LEGACY_TOKENS, legacy_token_seconds=DAY), unused_tokens),
     Scenario(TYPES, processes(TYPES), policies_with_mistakes),
 )
