@@ -75,7 +75,7 @@ class EventHandlers:
             self._cache.remove_node(name_of(delta.obj))
             return
         events = [NODE_ADD] if old is None else node_update_events(old, new)
-        if old is None or events or _image_names(old) != _image_names(new):
+        if old is None or events or _told_by_no_event(old) != _told_by_no_event(new):
             self._cache.set_node(new)
         for event in events:
             self._queue.move_all(event, old, new)
@@ -159,5 +159,7 @@ def _is_placed(pod: ReadOnlyObject) -> bool:
     return bool((pod.get("spec") or {}).get("nodeName"))
 
 
-def _image_names(node: ReadOnlyObject) -> object:
-    return (node.get("status") or {}).get("images") or []
+def _told_by_no_event(node: ReadOnlyObject) -> object:
+    """What matters of a node though no pod waits for it: its images, and that it was cordoned."""
+    images = (node.get("status") or {}).get("images") or []
+    return images, bool((node.get("spec") or {}).get("unschedulable"))

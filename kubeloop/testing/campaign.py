@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import structlog
@@ -28,6 +28,8 @@ from kubeloop.testing.cluster import Write
 from kubeloop.testing.faults import FAULTS
 from kubeloop.testing.faults.fault import Fault
 from kubeloop.testing.scenario import Run, Scenario, play
+
+Thing = TypeVar("Thing")
 
 # Faults that meet in one run, besides those that chance adds.
 _AT_ONCE = 4
@@ -76,9 +78,7 @@ class Campaign:
         if scenario:
             chosen = next(one for one in self._scenarios if one.name == scenario)
         else:
-            order = list(self._scenarios)
-            random.Random(f"order {turn}").shuffle(order)
-            chosen = order[place]
+            chosen = _shuffled(self._scenarios, f"order {turn}")[place]
         rng = random.Random(f"faults {seed}")
         kinds = [kind for kind in _kinds(chosen.name, turn, rng) if kind not in chosen.spared]
         names = set(only)
@@ -124,12 +124,16 @@ class Campaign:
 
 def _kinds(scenario: str, turn: int, rng: random.Random) -> Sequence[type[Fault]]:
     """Each scenario goes through all faults in an order of its own, a few a turn; chance adds more."""
-    order = list(FAULTS)
-    random.Random(f"faults of {scenario}").shuffle(order)
+    order = _shuffled(FAULTS, f"faults of {scenario}")
     start = turn * _AT_ONCE % len(order)
     kinds = (order + order)[start : start + _AT_ONCE]
     kinds += rng.sample([kind for kind in order if kind not in kinds], rng.randrange(_MAX_MORE + 1))
     return kinds
+
+
+def _shuffled(things: Sequence[Thing], seed: str) -> list[Thing]:
+    rng = random.Random(seed)
+    return rng.sample(things, len(things))
 
 
 def _drawn(kind: type[Fault], seed: int) -> Fault:

@@ -13,8 +13,10 @@ from kubeloop.testing.cluster import Cluster
 PATIENCE_SECONDS = 7200.0
 
 
-async def until(cluster: Cluster, condition: Callable[[], Coroutine[Any, Any, bool]]) -> None:
-    await cluster.eventually(condition, within_seconds=PATIENCE_SECONDS, every_seconds=0.5)
+async def until(
+    cluster: Cluster, condition: Callable[[], Coroutine[Any, Any, bool]], within_seconds: float = PATIENCE_SECONDS
+) -> None:
+    await cluster.eventually(condition, within_seconds, every_seconds=within_seconds / 14_400)
 
 
 async def until_status(cluster: Cluster, obj: ReadOnlyObject, resource: Resource | None = None, **wanted: Any) -> None:
@@ -33,7 +35,12 @@ async def until_status(cluster: Cluster, obj: ReadOnlyObject, resource: Resource
     await until(cluster, has_come)
 
 
-async def until_gone(cluster: Cluster, obj: ReadOnlyObject, resource: Resource | None = None) -> None:
+async def until_gone(
+    cluster: Cluster,
+    obj: ReadOnlyObject,
+    resource: Resource | None = None,
+    within_seconds: float = PATIENCE_SECONDS,
+) -> None:
     """Deleted, or another one of the same name by now."""
 
     async def is_gone() -> bool:
@@ -44,7 +51,7 @@ async def until_gone(cluster: Cluster, obj: ReadOnlyObject, resource: Resource |
         uid = obj["metadata"].get("uid")
         return uid is not None and found["metadata"]["uid"] != uid
 
-    await until(cluster, is_gone)
+    await until(cluster, is_gone, within_seconds)
 
 
 async def until_it_is_there(cluster: Cluster, resource: Resource, name: str, namespace: str = "") -> None:

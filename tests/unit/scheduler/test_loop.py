@@ -77,6 +77,22 @@ def test_preemption_clears_the_way() -> None:
     assert "nominatedNodeName" not in status
 
 
+def test_a_cordon_counts_at_once() -> None:
+    """Also before anybody has put the taint on the node that goes with it."""
+
+    async def check(cluster: Cluster) -> dict[str, str]:
+        for name in ("open", "cordoned"):
+            await a_ready_node(cluster, name)
+        await cluster.api.patch(NODES, "cordoned", {"spec": {"unschedulable": True}})
+        await cluster.settled()
+        for name in ("p", "q"):
+            await cluster.create(a_pod(name))
+        await cluster.settled()
+        return await placed(cluster)
+
+    assert {"p": "open", "q": "open"} == run_cluster(check, processes=PROCESSES)
+
+
 def test_a_run_repeats() -> None:
     """The same seed places the same pods on the same nodes."""
 
