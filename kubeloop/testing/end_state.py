@@ -59,7 +59,8 @@ def end_state(objects: Iterable[Stored], prefixes: Iterable[str], reduce: Reduce
     for stored, obj in kept:
         reduced = reduce(stored.key.resource, obj)
         if reduced is not None:
-            title = words(f"{stored.key.resource} {stored.key.path}")
+            name = reduced["metadata"].get("name", stored.key.name)  # `reduce` may have renamed it
+            title = words(f"{stored.key.resource} {stored.key.namespace}/{name}")
             texts.append(f"{title}\n{_text(_normal(reduced, words))}")
     return sorted(texts)
 
