@@ -161,8 +161,8 @@ def one_that_ends() -> Object:
 LIFECYCLE = "node-lifecycle-controller"
 
 SCENARIOS = (
-    # Shown a past from before its own bindings and evictions, after a restart that made it forget them, it would bind to
-    # room that is taken and evict once more, as upstream's.
+    # Shown a past from before its own bindings and evictions, which it forgot as it died, it would bind to room that is
+    # taken and evict once more, as upstream's.
     Scenario(
         "scheduler",
         {"scheduler": the_scheduler(), **processes("pods")},
