@@ -36,8 +36,9 @@ async def scaled_and_robbed(cluster: Cluster, obj: Object) -> None:
 
     await cluster.patch(web, {"spec": {"replicas": 2}})
     await until_status(cluster, web, replicas=2, readyReplicas=2)
-    await cluster.clock.sleep(10)  # the youngest goes first, and this one is to be the youngest by all accounts
-    await until_gone(cluster, await cluster.create(a_pod("stray").labels(app="web")))
+    # By a clock that is behind no pod is older than another: its cost says that the stray goes first.
+    stray = a_pod("stray").labels(app="web").annotations({"controller.kubernetes.io/pod-deletion-cost": "-10"})
+    await until_gone(cluster, await cluster.create(stray))
     await until_status(cluster, web, replicas=2, readyReplicas=2)
     await cluster.patch(web, {"spec": {"replicas": 4}})
 
