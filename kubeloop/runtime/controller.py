@@ -1,7 +1,8 @@
 """A controller: sources put keys into its queue, workers take them out and reconcile.
 
 Level-triggered: the key says where to look, never what happened. A reconcile ends in one of four ways (result.py);
-this is the one place in a loop process that catches every exception, to back off.
+this is the one place in a loop process that catches every exception, to back off. What a reconcile returns that is none
+of them counts as one.
 """
 
 from __future__ import annotations
@@ -156,6 +157,7 @@ class Controller:
         try:
             result = await (self._within_limit(key) if self._timeout_seconds else self.reconciler.reconcile(key))
             self._check_caches()
+            self._follow(key, result)
         except CacheMutated:
             raise  # a bug, and only looked for in tests: end everything
         except TerminalError as error:
@@ -171,8 +173,15 @@ class Controller:
             self._failed(error)
             self._log_retry(key, error)
             self.queue.add_rate_limited(key, self.queue.priority_of(key))
-        else:
-            self._follow(key, result)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            # A task that the reconcile waited for. Taken for this worker's own end, it would end it without a word.
+            stray = RuntimeError("reconcile waited for something that was cancelled")
+            stray.__cause__ = error
+            self._failed(stray)
+            self._log_retry(key, stray)
+            self.queue.add_rate_limited(key, self.queue.priority_of(key))
 
     async def _within_limit(self, key: ObjectKey) -> Result:
         try:
@@ -188,8 +197,8 @@ class Controller:
             self.queue.forget(key)
             ending = "success"
         elif isinstance(result, RequeueAfter):
-            self.queue.forget(key)
             self.queue.add_after(key, result.seconds, self._next_priority(key, result))
+            self.queue.forget(key)
             ending = "requeue_after"
         elif isinstance(result, Requeue):
             self.queue.add_rate_limited(key, self._next_priority(key, result))
@@ -229,3 +238,9 @@ class Controller:
     def _check_caches(self) -> None:
         if self._surroundings and self._surroundings.after_reconcile:
             self._surroundings.after_reconcile()
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody asked this very task to end."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

@@ -188,7 +188,12 @@ class DelayingQueue(Queue[Key]):
         self._alarm_at = float("inf")
 
     def add_after(self, key: Key, seconds: float, priority: int = 0) -> None:
-        """Add `key` in `seconds`; of two delays of one key the earlier counts, and the higher priority."""
+        """Add `key` in `seconds`; of two delays of one key the earlier counts, and the higher priority.
+
+        ValueError for what is no number, which would stop the clock for all other keys.
+        """
+        if seconds != seconds:
+            raise ValueError(f"{key}: to be added after {seconds} seconds")
         if self._is_shut_down:
             return
         if seconds <= 0:

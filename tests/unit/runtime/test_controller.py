@@ -109,7 +109,7 @@ def samples(registry: CollectorRegistry) -> dict[str, float]:
 class Scripted:
     """Ends its reconciles as the list says, then with DONE; `times` and `priorities` are those it was asked with."""
 
-    def __init__(self, *endings: Result | Exception | float) -> None:
+    def __init__(self, *endings: Any) -> None:
         self.endings, self.times = list(endings), list[float]()
         self.priorities: list[int] = []
 
@@ -117,12 +117,13 @@ class Scripted:
         self.times.append(round(self.clock.monotonic(), 3))
         self.priorities.append(self.controller.queue.priority_of(key))
         ending = self.endings.pop(0) if self.endings else DONE
-        if isinstance(ending, Exception):
+        if isinstance(ending, BaseException):
             raise ending
         if isinstance(ending, int | float):  # so long does it take
             await self.clock.sleep(ending)
             return DONE
-        return ending
+        returned: Result = ending
+        return returned
 
     def follow(self, priority: int = 0, **options: Any) -> Scripted:
         """What became of one key within hours."""
@@ -171,6 +172,26 @@ def test_a_reconcile_that_takes_too_long_is_cancelled_and_tried_again() -> None:
     assert [0, 30.005, 30.015] == scripted.times
     told = [str(line.get("error") or line.get("exc_info")) for line in lines if "retrying" in line["event"]]
     assert ["reconcile took more than 30 seconds", "the database"] == told
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        asyncio.CancelledError(),  # of a task that was waited for
+        None,
+        "done",
+        RequeueAfter(float("nan")),
+        RequeueAfter("5"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_ending_is_an_error_that_stops_nobody(ending: Any) -> None:
+    """The worker goes on, and the key waits longer each time."""
+    with capture_logs() as lines:
+        scripted = Scripted(ending, ending).follow()
+
+    assert [0, 0.005, 0.015] == scripted.times
+    assert ["error", "error"] == [line["log_level"] for line in lines if "retrying" in line["event"]]
+    assert 2 == scripted.samples["controller_runtime_reconcile_errors_total"]
 
 
 def test_reconciles_are_counted_under_controller_runtimes_names() -> None:
