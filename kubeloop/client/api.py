@@ -41,6 +41,7 @@ class Api:
 
     `transport` replaces the sockets: an httpx transport, or one of our own kind. `token`: text, or a function that is
     asked for it with every request (kubeconfig.TokenFile), where it changes over time.
+    `on_warning` is called with each Warning header of an answer (as a WarningLog is); without one they are lost.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class Api:
         transport: Transport | httpx.AsyncBaseTransport | None = None,
         token: str | Callable[[], str] = "",
         user_agent: str = "kubeloop",
+        on_warning: Callable[[str], None] | None = None,
     ) -> None:
+        self.on_warning = on_warning
         self.base_url = base_url.rstrip("/")
         self._transport = _adapted(self.base_url, transport)
         self._headers = {"Accept": "application/json", "User-Agent": user_agent}
@@ -298,7 +301,7 @@ class Api:
             headers = {**headers, "Accept": accept}
         if self._read_token is not None:
             headers = {**headers, "Authorization": f"Bearer {self._read_token()}"}
-        return await self._transport.send(Request(method, path, headers, content, is_stream))
+        return await self._transport.send(Request(method, path, headers, content, is_stream, self.on_warning))
 
 
 def _adapted(base_url: str, transport: Transport | httpx.AsyncBaseTransport | None) -> Transport:

@@ -34,6 +34,7 @@ class Connection(asyncio.Protocol):
         self._has_length = False
         self.status = 0
         self.content_type = ""
+        self.warnings: list[str] = []
         self.has_head = False
         self.is_complete = False
         self._may_be_reused = False
@@ -124,6 +125,8 @@ class Connection(asyncio.Protocol):
             self.content_type = value.decode("latin-1")
         elif name in (b"content-length", b"transfer-encoding"):
             self._has_length = True
+        elif name == b"warning":
+            self.warnings.append(value.decode("utf-8", "replace"))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

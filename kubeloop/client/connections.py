@@ -51,6 +51,9 @@ class Connections:
             if not request.is_stream:
                 self._slots.release()
             raise
+        if request.on_warning:
+            for warning in connection.warnings:
+                request.on_warning(warning)
         return _PooledResponse(self, connection, holds_slot=not request.is_stream)
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ import base64
 import os
 import ssl
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ def connect(
     environ: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
     clock: Clock | None = None,
+    on_warning: Callable[[str], None] | None = None,
 ) -> Api:
     """The Api that these flags mean; `master` alone needs no kubeconfig, and overrides its server.
 
@@ -74,7 +75,7 @@ def connect(
     credential: str | TokenFile = token or connection.token
     if not token and (file := token_file or connection.token_file):
         credential = TokenFile(Path(file), clock or SystemClock())
-    return Api(server, transport, token=credential, user_agent=user_agent)
+    return Api(server, transport, token=credential, user_agent=user_agent, on_warning=on_warning)
 
 
 def in_cluster(environ: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Connection | None:

@@ -7,7 +7,7 @@ request, ours 100 µs (bench/client_request.py), and a control loop does little 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kubeloop.apimachinery.errors import ApiError
@@ -23,13 +23,14 @@ class ConnectionFailed(ApiError):
 
 
 class Request(NamedTuple):
-    """`target` is path and query, in ASCII and percent-encoded."""
+    """`target` is path and query, in ASCII and percent-encoded; `on_warning` gets the answer's Warning headers."""
 
     method: str
     target: str
     headers: Mapping[str, str]
     body: bytes
     is_stream: bool = False  # its answer may never end: a watch
+    on_warning: Callable[[str], None] | None = None
 
 
 class Response(Protocol):
@@ -74,6 +75,9 @@ class HttpxTransport:
             response = await self._transport.handle_async_request(message)
         except (httpx.HTTPError, OSError) as error:
             raise ConnectionFailed(f"{request.method} {request.target}: {error!r}") from error
+        if request.on_warning:
+            for warning in response.headers.get_list("warning"):
+                request.on_warning(warning)
         return _HttpxResponse(response, (httpx.HTTPError, httpx.StreamError, OSError))
 
     async def aclose(self) -> None:

@@ -25,6 +25,7 @@ from kubeloop.apimachinery.errors import ApiError, Forbidden, Unauthorized
 from kubeloop.apimachinery.names import new_uid
 from kubeloop.client.api import Api
 from kubeloop.client.kubeconfig import KubeconfigError, connect
+from kubeloop.client.warning_log import WarningLog
 from kubeloop.clock import SystemClock
 from kubeloop.logs import configure_logging
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector, LeadershipLost
@@ -78,6 +79,7 @@ async def _run(
         token_file=arguments.token_file,
         user_agent=user_agent,
         clock=clock,
+        on_warning=WarningLog(),
     )
     async with api:
         metrics = None

@@ -33,6 +33,7 @@ from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 from kubeloop.client.store import Objects
 from kubeloop.client.transport import Request, Response, Transport
+from kubeloop.client.warning_log import WarningLog
 from kubeloop.logs import plain_logs_in_tests
 from kubeloop.runtime.manager import Manager, ManagerOptions
 from kubeloop.testing.faults.disturbance import Disturbance
@@ -82,6 +83,7 @@ def a_loop(add_to: Callable[[Manager], None]) -> Process:
 
     async def process(surroundings: Surroundings) -> None:
         options = ManagerOptions(mutation_detector=True)
+        surroundings.api.on_warning = WarningLog()
         manager = Manager(surroundings.api, surroundings.clock, surroundings.rng, options)
         add_to(manager)
         await manager.run()

@@ -55,6 +55,10 @@ class InProcessTransport(httpx.AsyncBaseTransport):
             exchange = await self._exchange(request.method, request.target.encode(), headers, request.body)
         except httpx.TransportError as error:
             raise ConnectionFailed(f"{request.method} {request.target}: {error}") from error
+        if request.on_warning:
+            for name, value in exchange.head[1]:
+                if name == b"warning":
+                    request.on_warning(value.decode())
         return _Answer(exchange)
 
     async def _exchange(self, method: str, target: bytes, headers: Headers, body: bytes) -> _Exchange:

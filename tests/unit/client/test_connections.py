@@ -188,3 +188,17 @@ def test_a_header_cannot_smuggle_a_request() -> None:
             await pool.send(GET._replace(headers={"Authorization": "a\r\nX: b"}))
 
     with_server(Script(), use)
+
+
+def test_warnings_are_handed_on() -> None:
+    """Each Warning header of an answer once, and none of them with the connection's next answer."""
+    script = Script([OK.replace(b"\r\n\r\n", b'\r\nWarning: 299 - "a"\r\nwarning: 299 - "b"\r\n\r\n'), OK])
+    heard: list[str] = []
+
+    async def use(pool: Connections) -> None:
+        for _ in range(2):
+            await fetch(pool, GET._replace(on_warning=heard.append))
+
+    with_server(script, use)
+
+    assert ['299 - "a"', '299 - "b"'] == heard
