@@ -76,18 +76,25 @@ class PoolReconciler:
     ) -> None:
         self._api, self._config_maps, self._nodes = api, config_maps, nodes
         self._pool, self._settings, self._begin = pool, settings, begin
+        self._is_sized = False
 
     async def reconcile(self, key: ObjectKey) -> Result:
         asked_for = self._config_maps.get(ASKED_FOR)
         try:
             wanted = self._settings.nodes if asked_for is None else number_of_nodes(asked_for)
         except ValueError as error:
+            if not self._is_sized:
+                self._resize(self._settings.nodes)
             raise TerminalError(str(error)) from error
-        if new := self._pool.resize(wanted):
-            self._begin(new)
+        self._resize(wanted)
         if asked_for is not None:
             await self._remove_surplus()
         return DONE
+
+    def _resize(self, nodes: int) -> None:
+        self._is_sized = True
+        if new := self._pool.resize(nodes):
+            self._begin(new)
 
     async def _remove_surplus(self) -> None:
         for node in [node for node in self._nodes.list() if self._pool.is_surplus(node)]:

@@ -105,14 +105,18 @@ async def wait_for_metrics(api: Api, clock: Clock) -> None:
         await clock.sleep(POLL_SECONDS)
 
 
-async def nodes_asked_for(api: Api, default: int) -> int:
-    """The number in the cluster's own ConfigMap, if there is one."""
+async def nodes_asked_for(api: Api, default: int, warn: Callable[[str], None]) -> int:
+    """The number in the cluster's own ConfigMap, if there is one.
+
+    What is no number is warned of: whoever is to mend it needs a stack that runs.
+    """
     try:
         return number_of_nodes(await api.get(CONFIG_MAPS, ASKED_FOR.name, ASKED_FOR.namespace))
     except NotFound:
         return default
     except ValueError as error:
-        raise StartFailed(str(error)) from error
+        warn(f"{error}; until then {default} nodes")
+        return default
 
 
 def takes_pods(node: ReadOnlyObject) -> bool:

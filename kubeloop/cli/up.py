@@ -68,7 +68,7 @@ async def _become_ready(
         await wait_for_server(api, clock)
         display.step(f"the API server is ready on {options.server}")
         await write_context(options.kubeconfig_path, login, clock)
-        wanted = await nodes_asked_for(api, options.nodes)
+        wanted = await nodes_asked_for(api, options.nodes, display.step)
 
         def report(ready: int) -> None:
             display.step(f"nodes ready: {min(ready, wanted)} of {wanted}")

@@ -88,6 +88,22 @@ def test_a_number_that_is_none_changes_nothing() -> None:
     assert ["node-0", "node-1"] == run_cluster(check, processes={"kubelet": a_kubelet(nodes=2)})
 
 
+def test_a_number_that_is_none_at_the_start_leaves_the_one_of_the_start() -> None:
+    """Instead of no nodes at all."""
+
+    async def check(cluster: Cluster) -> list[str]:
+        await cluster.stop("kubelet")
+        await cluster.create(asking_for("many"))
+        for node in await cluster.list(NODES):
+            await cluster.api.delete(NODES, name_of(node))
+        cluster.start("kubelet")
+        seen = await names(cluster)
+        await ask(cluster, "1")
+        return [*seen, *await names(cluster)]
+
+    assert ["node-0", "node-1", "node-0"] == run_cluster(check, processes={"kubelet": a_kubelet(nodes=2)})
+
+
 def test_several_processes_share_the_nodes() -> None:
     """Each node has one of them; scaling adds to each its share, and each removes its own."""
 
