@@ -18,7 +18,7 @@ import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import orjson
@@ -47,6 +47,8 @@ class Plan:
     faults: Mapping[str, tuple[Fault, ...]]
 
     def __str__(self) -> str:
+        if not self.faults:
+            return f"scenario {self.scenario.name}, in peace already: nothing was disturbed"
         lines = [f"seed {self.seed}, scenario {self.scenario.name}, under"]
         together: dict[tuple[Fault, ...], list[str]] = {}
         for process, faults in self.faults.items():
@@ -98,15 +100,24 @@ class Campaign:
         return self._peaceful[scenario.name]
 
     def failures(self, seeds: Iterable[int], scenario: str = "", only: Sequence[str] = ()) -> Iterator[Failure]:
+        """A scenario that fails without faults is told once, and not for each of its seeds."""
+        told: set[str] = set()
         for seed in seeds:
             plan = self.plan(seed, scenario, only)
             run = self.run(plan)
+            if run is self.peaceful(plan.scenario):
+                if plan.scenario.name in told:
+                    continue
+                told.add(plan.scenario.name)
+                plan = replace(plan, faults={})
             if run.problems:
                 yield Failure(plan, run.problems, self._again(plan, only))
 
     def shrunk(self, failure: Failure) -> Failure:
         """The same with as few faults as still fail."""
         plan, problems = failure.plan, failure.problems
+        if not plan.faults:
+            return failure
         left = [type(fault).__name__ for fault in next(iter(plan.faults.values()))]
         for name in list(left):
             fewer = [other for other in left if other != name]

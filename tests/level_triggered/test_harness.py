@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import structlog
 
+from kubeloop.apimachinery.resource import CONFIG_MAPS
+from kubeloop.runtime import Manager
 from kubeloop.runtime.expectations import Expectations
 from kubeloop.testing.campaign import Campaign
-from kubeloop.testing.cluster import a_loop
+from kubeloop.testing.cluster import Cluster, a_loop
 from kubeloop.testing.faults import FAULTS, Fault
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.scenarios import SCENARIOS
@@ -82,6 +84,28 @@ def test_a_process_that_dies_of_itself_is_a_failure() -> None:
     scenario = Scenario("broken", {"broken": a_loop(add_nothing)}, scenario_of(Way.RIGHT).script)
 
     assert "cannot even start" in first_failure(scenario)
+
+
+def test_what_fails_in_peace_is_told_once_as_that() -> None:
+    """No fault is blamed for it, and no seed tells it again; there is nothing to leave out."""
+
+    def write_for_ever(manager: Manager) -> None:
+        async def write() -> None:
+            while True:
+                await manager.api.create(CONFIG_MAPS, {"metadata": {"generateName": "one-more-"}}, "default")
+                await manager.clock.sleep(60)
+
+        manager.add_task("write", write)
+
+    async def script(cluster: Cluster) -> None:
+        await cluster.clock.sleep(1)
+
+    campaign = Campaign([Scenario("restless", {"restless": a_loop(write_for_ever)}, script)], "again")
+    (failure,) = campaign.failures(SEEDS)
+
+    assert str(failure).startswith("scenario restless, in peace already")
+    assert "it does not stop writing" in str(failure)
+    assert failure == campaign.shrunk(failure)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
