@@ -1,7 +1,7 @@
 """Tells the API server where the metrics server is, while it is: a Service that leads here, the APIService, a role.
 
 They are applied at the start, whatever was there, and removed at the end: an APIService nobody stands behind would be
-in everybody's way. A process that was killed leaves them for its successor.
+in everybody's way. A process that was killed leaves them for its successor, or for `kubeloop up` to remove.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from contextlib import suppress
 import structlog
 
 from kubelet_sim.metrics.objects import GROUP, VERSION
-from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import Object, name_of, namespace_of
 from kubeloop.apimachinery.resource import API_SERVICES, CLUSTER_ROLES, SERVICES, Resource
+from kubeloop.apimachinery.simulated_metrics import MANAGED_BY, MANAGER
 from kubeloop.client.api import Api
 
 log = structlog.get_logger(__name__)
 
 NAME, NAMESPACE = "metrics-server", "kube-system"
-_LABELS = {"k8s-app": NAME}
+_LABELS = {"k8s-app": NAME, MANAGED_BY: MANAGER}
 _LEAVE_SECONDS = 2.0
 _AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
@@ -74,4 +75,5 @@ async def stand_for(api: Api, forward_to: str, ca_bundle: str = "") -> None:
 
 async def _leave(api: Api, wanted: list[tuple[Resource, Object]]) -> None:
     for resource, obj in reversed(wanted):
-        await api.delete(resource, name_of(obj), namespace_of(obj))
+        with suppress(NotFound):
+            await api.delete(resource, name_of(obj), namespace_of(obj))

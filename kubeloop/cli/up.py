@@ -12,6 +12,7 @@ from pathlib import Path
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
 from kubeloop.cli.kubeconfig_file import Login, write_context
+from kubeloop.cli.leftovers import remove_left_metrics_server
 from kubeloop.cli.options import UpOptions, UsageError
 from kubeloop.cli.readiness import nodes_asked_for, wait_for_metrics, wait_for_nodes, wait_for_server
 from kubeloop.cli.secure import secure
@@ -68,6 +69,8 @@ async def _become_ready(
         await wait_for_server(api, clock)
         display.step(f"the API server is ready on {options.server}")
         await write_context(options.kubeconfig_path, login, clock)
+        if not options.metrics_server:
+            await remove_left_metrics_server(api)
         wanted = await nodes_asked_for(api, options.nodes, display.step)
 
         def report(ready: int) -> None:
