@@ -23,7 +23,7 @@ from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.status_patch import status_patch
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, resource_version_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_older, key_of, uid_of
 from kubeloop.apimachinery.resource import PODS
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.informer import Informer
@@ -205,7 +205,7 @@ class PodReconciler:
         except NotFound:
             return  # gone; the informer will say so
         known = self._pods.get(key)
-        if known is not None and _version(answer) > _version(known):
+        if known is not None and is_older(known, answer):
             self._answers[key] = answer
 
     async def _remove(self, pod: PodSpec) -> None:
@@ -236,7 +236,7 @@ class PodReconciler:
         """What a pod on a node of this process has already: also of a node that has just become ours."""
         key, status = key_of(obj), obj.get("status") or {}
         answer = self._answers.get(key)
-        if answer is not None and _version(answer) <= _version(obj):
+        if answer is not None and not is_older(obj, answer):
             del self._answers[key]
         if status.get("phase") in TERMINAL:
             self._ledger.remove(uid_of(obj))
@@ -261,7 +261,7 @@ class PodReconciler:
         obj, answer = self._pods.get(key), self._answers.get(key)
         if obj is None or answer is None or uid_of(answer) != uid_of(obj):
             return obj
-        return answer if _version(answer) > _version(obj) else obj
+        return answer if is_older(obj, answer) else obj
 
 
 def _node_of(pod: ReadOnlyObject) -> str:
@@ -287,8 +287,3 @@ def _was_admitted(pod: ReadOnlyObject) -> bool:
 
 def _uid_changed(delta: Delta) -> bool:
     return delta.old is not None and delta.new is not None and uid_of(delta.old) != uid_of(delta.new)
-
-
-def _version(obj: ReadOnlyObject) -> int:
-    """Resource versions of one resource are numbers that grow (KEP-5504)."""
-    return int(resource_version_of(obj) or 0)

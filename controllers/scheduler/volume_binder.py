@@ -19,10 +19,10 @@ from kubeloop.apimachinery.meta import (
     ObjectKey,
     ReadOnlyObject,
     annotations_of,
+    is_older,
     key_of,
     labels_of,
     name_of,
-    resource_version_of,
 )
 from kubeloop.apimachinery.quantity import parse
 from kubeloop.apimachinery.resource import (
@@ -204,7 +204,7 @@ class VolumeBinder:
         volume = self.volumes.seen(key_of(written))
         if volume is None:
             raise BindingFailed(f"binding volumes: persistentvolume {go_quote(name_of(written))} is gone")
-        if _is_older(volume, written):
+        if is_older(volume, written):
             return False
         _check_reachable(volume, node)
         if not (claims.claim_ref(volume) or {}).get("uid"):
@@ -213,7 +213,7 @@ class VolumeBinder:
 
     def _has_been_made(self, written: Object, node: Object) -> bool:
         claim = self._claim(written)
-        if _is_older(claim, written):
+        if is_older(claim, written):
             return False
         if annotations_of(claim).get(claims.SELECTED_NODE) != name_of(node):
             raise BindingFailed(f"binding volumes: provisioning failed for PVC {go_quote(name_of(claim))}")
@@ -236,10 +236,6 @@ def _check_reachable(volume: ReadOnlyObject, node: ReadOnlyObject) -> None:
     if not claims.is_reachable(volume, labels_of(node)):
         names = f"pv {go_quote(name_of(volume))} node affinity doesn't match node {go_quote(name_of(node))}"
         raise BindingFailed(f"binding volumes: {names}")
-
-
-def _is_older(seen: ReadOnlyObject, written: ReadOnlyObject) -> bool:
-    return int(resource_version_of(seen)) < int(resource_version_of(written))
 
 
 def _is_enough(capacity: ReadOnlyObject, claim: ReadOnlyObject) -> bool:

@@ -60,6 +60,17 @@ def resource_version_of(obj: ReadOnlyObject) -> str:
     return metadata(obj).get("resourceVersion") or ""
 
 
+def is_older(one: ReadOnlyObject, other: ReadOnlyObject) -> bool:
+    """Whether `one` is of an earlier resourceVersion than `other`, of the same resource.
+
+    They are numbers that grow (KEP-5504). A server whose versions are none is believed: nothing is older there.
+    """
+    try:
+        return int(resource_version_of(one)) < int(resource_version_of(other))
+    except ValueError:
+        return False
+
+
 def generation_of(obj: ReadOnlyObject) -> int:
     return metadata(obj).get("generation") or 0
 

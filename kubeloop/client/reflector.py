@@ -2,6 +2,7 @@
 
 A list (in pages) fixes a resourceVersion; the watch goes on from there. A cut watch resumes at the last version seen,
 bookmarks included; a 410 means the server has forgotten that version, and only then everything is listed anew.
+Events that a resumed watch tells again are known by their versions and left out.
 Follows the life cycle of client-go's tools/cache/reflector.go (v1.36); a list is always a consistent one.
 """
 
@@ -16,7 +17,7 @@ import structlog
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, Expired, NotFound
-from kubeloop.apimachinery.meta import Object, key_of, metadata
+from kubeloop.apimachinery.meta import Object, is_older, key_of, metadata
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
 from kubeloop.client.store import Delta, Store
@@ -125,7 +126,7 @@ class Reflector:
             async for kind, obj in events:
                 seen_any = True
                 if kind in (ADDED, MODIFIED):
-                    self._notify([self._store.put(obj)])
+                    self._put(obj)
                 elif kind == DELETED:
                     self._delete(obj)
                 elif kind != BOOKMARK:
@@ -134,8 +135,19 @@ class Reflector:
         if not seen_any and self._clock.monotonic() - began < _SHORT_WATCH_SECONDS:
             raise ApiError("very short watch: it ended at once, without an event")
 
+    def _put(self, obj: Object) -> None:
+        """An object never goes back in time: loops rely on having seen what they saw. Only a list may say otherwise."""
+        if not self._is_history(obj):
+            self._notify([self._store.put(obj)])
+
+    def _is_history(self, obj: Object) -> bool:
+        known = self._store.get(key_of(obj))
+        return known is not None and is_older(obj, known)
+
     def _delete(self, last: Object) -> None:
         """The event carries the object as it was at the end, which may be newer than what the store has."""
+        if self._is_history(last):
+            return  # it was made anew since
         delta = self._store.remove(key_of(last))
         if delta is not None:
             self._notify([Delta(last, None)])

@@ -4,7 +4,7 @@ import asyncio
 import random
 from typing import Any
 
-from kubeloop.apimachinery.meta import Object, name_of
+from kubeloop.apimachinery.meta import Object, name_of, resource_version_of
 from kubeloop.apimachinery.resource import PODS
 from kubeloop.client.api import Api
 from kubeloop.client.reflector import Reflector, Scope
@@ -91,6 +91,49 @@ def test_a_cut_watch_resumes_from_the_last_version_seen() -> None:
 
     assert ["list", "watch from 5", "watch from 7", "watch from 20"] == outcome.asked
     assert ["a"] == outcome.names
+
+
+def test_history_told_again_changes_nothing() -> None:
+    """A resumed watch that begins too early: no object becomes older, and one made anew is not deleted once more."""
+    outcome = Outcome(
+        a_list(10, a_pod("a", 9), a_pod("b", 8)),
+        events_answer(
+            ("MODIFIED", a_pod("a", 5)),
+            ("DELETED", a_pod("b", 6)),
+            ("MODIFIED", a_pod("b", 11)),
+            ("DELETED", a_pod("a", 12)),
+        ),
+    )
+
+    assert [("b", "11")] == [(name_of(pod), resource_version_of(pod)) for pod in outcome.store.list()]
+    listed = [("", "9"), ("", "8")]
+    told = [(versions(delta.old), versions(delta.new)) for delta in outcome.deltas]
+    assert [*listed, ("8", "11"), ("12", "")] == told
+
+
+def test_versions_that_are_no_numbers_are_taken_as_they_come() -> None:
+    """No server has to tell which of its versions is newer."""
+    first, second = a_pod("a", 9), a_pod("a", 9)
+    second["metadata"]["resourceVersion"] = "opaque"
+
+    outcome = Outcome(a_list(10, first), events_answer(("MODIFIED", second)))
+
+    assert [second] == outcome.store.list()
+
+
+def test_an_older_version_in_a_list_is_right() -> None:
+    """After a 410 the server may be one restored from a backup, whose versions begin anew."""
+    outcome = Outcome(
+        a_list(50, a_pod("a", 40)),
+        events_answer(("ERROR", EXPIRED)),
+        a_list(9, a_pod("a", 7)),
+    )
+
+    assert ["7"] == [resource_version_of(pod) for pod in outcome.store.list()]
+
+
+def versions(obj: Object | None) -> str:
+    return "" if obj is None else resource_version_of(obj)
 
 
 def test_an_expired_version_means_a_new_list() -> None:
