@@ -60,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="VERSION",
         help="what their kubelets say they are (default %(default)s)",
     )
+    nodes.add_argument(
+        "--faults", action="store_true", help="bring the kind Fault (kubeloop.io) into the cluster: failures as objects"
+    )
     pods = parser.add_argument_group("pods")
     pods.add_argument(
         "--image-pull-seconds",
@@ -89,6 +92,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         pod_cidr=arguments.pod_cidr,
         node_cidr=arguments.node_cidr,
         kubernetes_version=arguments.kubernetes_version,
+        faults=arguments.faults,
         shard=arguments.shard[0],
         shards=arguments.shard[1],
     )

@@ -10,7 +10,7 @@ said for all the time.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kubeloop.runtime.flags import duration
 
@@ -25,6 +25,11 @@ class BehaviourError(ValueError):
 def said(name: str, annotations: Mapping[str, str], word: str) -> str:
     """Of the container `name`; empty where nothing is said."""
     return annotations.get(f"{PREFIX}{word}.{name}", annotations.get(f"{PREFIX}{word}", ""))
+
+
+def is_late(name: str, word: str, late: Collection[str]) -> bool:
+    """Whether what is said of `word` is among the annotations `late`."""
+    return bool(late) and (f"{PREFIX}{word}.{name}" in late or f"{PREFIX}{word}" in late)
 
 
 def error(word: str, why: str) -> BehaviourError:

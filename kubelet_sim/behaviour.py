@@ -16,12 +16,13 @@ while. An image whose name contains `invalid` or `does-not-exist` cannot be pull
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from kubelet_sim import commands
-from kubelet_sim.annotations import NEVER, BehaviourError, error, said, seconds
+from kubelet_sim.annotations import NEVER, BehaviourError, error, is_late, said, seconds
 from kubelet_sim.probes import Kind, Probes, probes_of
 from kubelet_sim.usage import out_of_memory_after
 
@@ -30,8 +31,11 @@ OOM_KILLED = "OOMKilled"
 
 _STOP_SECONDS = 0.3
 _HOOK_SECONDS = 0.5  # a preStop hook whose length nobody can know
-_WORDS = ("exit-after", "exit-code", "exit-reason", "ready-after", "stop-after")
-_NOTHING_SAID = dict.fromkeys(_WORDS, "")
+_ENDINGS = ("exit-after", "exit-code", "memory-usage")
+_OWN_WORDS = ("exit-after", "exit-code", "exit-reason", "ready-after", "stop-after")
+_NOTHING_SAID = dict.fromkeys(_OWN_WORDS, "")
+# All that may be said of a container's behaviour.
+WORDS = frozenset((*_OWN_WORDS, "memory-usage", *(kind.value for kind in Kind)))
 _UNPULLABLE = ("invalid", "does-not-exist")
 
 
@@ -46,20 +50,27 @@ class Behaviour:
     stop_seconds: float = _STOP_SECONDS
     is_pullable: bool = True
     probes: Probes = field(default_factory=dict)
+    ends_since: datetime | None = None  # exit_after_seconds count from then at the earliest
 
 
 def behaviour_of(
-    container: Mapping[str, Any], annotations: Mapping[str, str], default_exit_seconds: float = NEVER
+    container: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    default_exit_seconds: float = NEVER,
+    late: Collection[str] = (),
+    since: datetime | None = None,
 ) -> Behaviour:
-    """Raises BehaviourError."""
-    words = {word: said(container["name"], annotations, word) for word in _WORDS} if annotations else _NOTHING_SAID
+    """`late`: the annotations that were said at `since`, which may be while the container ran: their times count from
+    then at the earliest. Raises BehaviourError.
+    """
+    words = {word: said(container["name"], annotations, word) for word in _OWN_WORDS} if annotations else _NOTHING_SAID
     exit_after, exit_code = _ending(container, words, default_exit_seconds)
     exit_reason = words["exit-reason"]
     killed_after = out_of_memory_after(container, annotations) if annotations else None
     if killed_after is not None and killed_after < exit_after:
         exit_after, exit_code, exit_reason = killed_after, KILLED, OOM_KILLED
     ready_after = _seconds("ready-after", words["ready-after"]) if words["ready-after"] else 0.0
-    probes = probes_of(container, annotations, ready_after)
+    probes = probes_of(container, annotations, ready_after, late, since)
     return Behaviour(
         exit_after_seconds=exit_after,
         exit_code=exit_code,
@@ -68,6 +79,7 @@ def behaviour_of(
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _stop_seconds(container),
         is_pullable=is_pullable(container.get("image") or ""),
         probes=probes,
+        ends_since=since if any(is_late(container["name"], word, late) for word in _ENDINGS) else None,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
+from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import NodeIdentity
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import AlreadyExists, Conflict, NotFound
@@ -29,10 +30,16 @@ _WITHOUT_NODE_SECONDS = 1.0
 
 class LeaseReconciler:
     def __init__(
-        self, api: Api, clock: Clock, rng: random.Random, nodes: Informer, identities: Mapping[str, NodeIdentity]
+        self,
+        api: Api,
+        clock: Clock,
+        rng: random.Random,
+        nodes: Informer,
+        identities: Mapping[str, NodeIdentity],
+        faults: Faults,
     ) -> None:
         self._api, self._clock, self._rng, self._nodes = api, clock, rng, nodes
-        self._identities = identities
+        self._identities, self._faults = identities, faults
         self._latest: dict[str, Object] = {}  # node -> its lease as last answered
 
     async def reconcile(self, key: ObjectKey) -> Result:
@@ -43,10 +50,13 @@ class LeaseReconciler:
         if node is None:
             self._latest.pop(key.name, None)
             return RequeueAfter(_WITHOUT_NODE_SECONDS)
+        if self._faults.is_cut_off(key.name):
+            return RequeueAfter(RENEW_SECONDS)
         is_first = key.name not in self._latest
         await self._beat(key.name, uid_of(node))
         share = self._rng.random()
-        return RequeueAfter(RENEW_SECONDS * (share if is_first else 1 + _JITTER * share))
+        beat = RENEW_SECONDS * (share if is_first else 1 + _JITTER * share)
+        return RequeueAfter(beat + self._faults.delay_seconds(key.name))
 
     async def _beat(self, name: str, node_uid: str) -> None:
         lease = self._latest.get(name) or await self._current(name, node_uid)

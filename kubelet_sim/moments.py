@@ -97,7 +97,9 @@ def ends(scene: Scene) -> datetime | None:
 def natural_end(scene: Scene) -> datetime | None:
     run = scene.container.run
     assert run is not None and run.started_at is not None
-    end = _later(run.started_at, scene.spec.behaviour.exit_after_seconds)
+    behaviour = scene.spec.behaviour
+    begun = max(run.started_at, behaviour.ends_since) if behaviour.ends_since else run.started_at
+    end = _later(begun, behaviour.exit_after_seconds)
     # Not before its resources were changed, which may have changed how it ends.
     return max(end, scene.container.since) if end and scene.container.since else end
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kubelet_sim import node_object
 from kubelet_sim.attachments import Attachments
+from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import PRESSURE_REASONS, NodeIdentity
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.clock import Clock
@@ -40,11 +41,13 @@ class NodeReconciler:
         recorders: Recorders,
         attachments: Attachments,
         pressures: Callable[[str], Collection[str]],
+        faults: Faults,
         nodes: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
         self._recorders, self._attachments, self._pressures = recorders, attachments, pressures
+        self._faults = faults
         self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
         self._is_cordoned: dict[str, bool] = {}
@@ -53,6 +56,8 @@ class NodeReconciler:
         identity = self._nodes.get(key.name)
         if identity is None:
             return DONE  # there are fewer nodes now
+        if self._faults.is_cut_off(key.name):
+            return DONE  # woken when that is over
         if key.name not in self._registered:
             return await self._register(identity)
         node = self._informer.get(key)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 from kubelet_sim import probes, usage
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
+from kubelet_sim.faults.registry import Influence
 from kubelet_sim.state import ContainerSpec, PodSpec, Role
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, key_of, metadata, uid_of
 from kubeloop.apimachinery.times import parse_time
 
 
-def read(pod: ReadOnlyObject, init_seconds: float) -> PodSpec:
-    """`init_seconds`: how long an init container runs of which nothing is said."""
+def read(pod: ReadOnlyObject, init_seconds: float, influence: Influence | None = None) -> PodSpec:
+    """`init_seconds`: how long an init container runs of which nothing is said. `influence`: what faults say of it."""
     spec = pod["spec"]
-    init = [_container(pod, fields, _init_role(fields), init_seconds) for fields in spec.get("initContainers") or ()]
-    regular = [_container(pod, fields, Role.REGULAR, init_seconds) for fields in spec["containers"]]
-    ephemeral = spec.get("ephemeralContainers")
-    debuggers = [_container(pod, fields, Role.EPHEMERAL, init_seconds) for fields in ephemeral] if ephemeral else ()
+
+    def containers(field: str, role_of: Callable[[Any], Role]) -> list[ContainerSpec]:
+        return [_container(pod, fields, role_of(fields), init_seconds, influence) for fields in spec.get(field) or ()]
+
+    init = containers("initContainers", _init_role)
+    regular = containers("containers", lambda _: Role.REGULAR)
+    debuggers = containers("ephemeralContainers", lambda _: Role.EPHEMERAL)
     meta = metadata(pod)
     return PodSpec(
         key=key_of(pod),
@@ -50,16 +55,21 @@ def annotation_errors(pod: ReadOnlyObject) -> list[str]:
     return [*errors, *map(str, probes.pointless(containers, annotations))]
 
 
-def _container(pod: ReadOnlyObject, fields: Any, role: Role, init_seconds: float) -> ContainerSpec:
+def _container(
+    pod: ReadOnlyObject, fields: Any, role: Role, init_seconds: float, influence: Influence | None
+) -> ContainerSpec:
     default_exit_seconds = init_seconds if role is Role.INIT else NEVER
-    return ContainerSpec(
-        fields["name"], fields.get("image") or "", role, fields, _behaviour(pod, fields, default_exit_seconds)
-    )
+    behaviour = _behaviour(pod, fields, default_exit_seconds, influence)
+    return ContainerSpec(fields["name"], fields.get("image") or "", role, fields, behaviour)
 
 
-def _behaviour(pod: ReadOnlyObject, fields: Any, default_exit_seconds: float) -> Behaviour:
+def _behaviour(pod: ReadOnlyObject, fields: Any, default_exit_seconds: float, influence: Influence | None) -> Behaviour:
+    own = annotations_of(pod)
     try:
-        return behaviour_of(fields, annotations_of(pod), default_exit_seconds)
+        if influence is None:
+            return behaviour_of(fields, own, default_exit_seconds)
+        said, since = influence.said, influence.since
+        return behaviour_of(fields, influence.over(own), default_exit_seconds, late=said, since=since)
     except BehaviourError:
         return behaviour_of(fields, {}, default_exit_seconds)
 

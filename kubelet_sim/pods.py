@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from kubelet_sim import admission, allocation, lifecycle, pod_spec, recovery
+from kubelet_sim import admission, allocation, lifecycle, outage, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments
+from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
@@ -25,6 +27,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_older, key_of, uid_of
 from kubeloop.apimachinery.resource import PODS
+from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
@@ -47,12 +50,14 @@ class PodReconciler:
         recorders: Recorders,
         attachments: Attachments,
         pressures: Pressures,
+        faults: Faults,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
-        self._attachments, self._pressures = attachments, pressures
+        self._attachments, self._pressures, self._faults = attachments, pressures, faults
+        self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
         self._references = References(api, clock)
@@ -72,7 +77,10 @@ class PodReconciler:
             return DONE
         if key not in self._runtimes and self._nodes.get(ObjectKey("", _node_of(obj))) is None:
             return RequeueAfter(_WITHOUT_NODE_SECONDS)  # the node is not registered yet: what it has is not known
-        pod = pod_spec.read(obj, self._settings.init_seconds)
+        held = self._hold(obj)
+        if held is not None:
+            return held
+        pod = self._read(obj)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
         runtime = await self._with_volumes(obj, pod, runtime)
         obj, pod, runtime = await self._with_allocation(obj, pod, runtime)
@@ -87,7 +95,30 @@ class PodReconciler:
 
     # --- what is known before anything is decided
 
+    def _hold(self, obj: ReadOnlyObject) -> Result | None:
+        """A node that is cut off does nothing that anybody sees until it is woken; a slow one comes later."""
+        if not self._faults:
+            return None
+        node, key, now = _node_of(obj), key_of(obj), self._clock.now()
+        if self._faults.is_cut_off(node):
+            return DONE
+        delay = self._faults.delay_seconds(node)
+        due = self._late.setdefault(key, moment_after(now, delay)) if delay else now
+        if now < due:
+            return RequeueAfter((due - now).total_seconds())
+        self._late.pop(key, None)
+        return None
+
+    def _read(self, obj: ReadOnlyObject) -> PodSpec:
+        influence = self._faults.on_pod(obj) if self._faults else None
+        return pod_spec.read(obj, self._settings.init_seconds, influence)
+
     async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
+        runtime = await self._remembered(obj, pod)
+        rebooted_at = self._faults.rebooted_at(_node_of(obj))
+        return outage.after_reboot(runtime, rebooted_at) if rebooted_at else runtime
+
+    async def _remembered(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         runtime = self._runtimes.get(pod.key)
         if runtime is None or runtime.uid != pod.uid:
             return await self._arrive(obj, pod)
@@ -160,7 +191,7 @@ class PodReconciler:
 
     def _as_allocated(self, obj: Object, runtime: PodRuntime) -> tuple[Object, PodSpec, PodRuntime]:
         seen = allocation.with_allocated(obj, runtime.allocated)
-        return seen, pod_spec.read(seen, self._settings.init_seconds), runtime
+        return seen, self._read(seen), runtime
 
     def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
@@ -251,6 +282,7 @@ class PodReconciler:
         key, uid = key_of(obj), uid_of(obj)
         self._runtimes.pop(key, None)
         self._answers.pop(key, None)
+        self._late.pop(key, None)
         self._removed.discard(uid)
         self._ledger.remove(uid)
         self._addresses.release(uid)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from kubelet_sim import consumption, eviction
+from kubelet_sim.faults.registry import Faults
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.state import Verdict
@@ -67,12 +68,14 @@ class PressureReconciler:
         nodes: Informer,
         recorders: Recorders,
         pressures: Pressures,
+        faults: Faults,
         is_own: Callable[[str], bool],
         report: Callable[[str], None],
         end: Callable[[ObjectKey], None],
     ) -> None:
         self._clock, self._pods, self._nodes, self._recorders = clock, pods, nodes, recorders
-        self._pressures, self._is_own, self._report, self._end = pressures, is_own, report, end
+        self._pressures, self._faults = pressures, faults
+        self._is_own, self._report, self._end = is_own, report, end
         pods.index_field("spec.nodeName")
 
     def keys(self, pod: ReadOnlyObject) -> tuple[ObjectKey, ...]:
@@ -85,6 +88,8 @@ class PressureReconciler:
         if node is None or not self._is_own(key.name):
             self._pressures.note(key.name, (), now)
             return DONE
+        if self._faults.is_cut_off(key.name):
+            return RequeueAfter(LOOK_SECONDS)
         pods = [pod for pod in self._pods.by_index("spec.nodeName", key.name) if _is_active(pod)]
         is_watched = any(consumption.is_said(pod) for pod in pods)
         short = eviction.shortages(node, pods, now) if is_watched else []

@@ -11,13 +11,14 @@ They are about probes that a container has: one without a probe is not probed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from kubelet_sim.annotations import PREFIX, BehaviourError, error, over_time, said
+from kubelet_sim.annotations import PREFIX, BehaviourError, error, is_late, over_time, said
 
 
 class Kind(StrEnum):
@@ -55,6 +56,14 @@ class Probe:
     success_threshold: int
     failure_threshold: int
     outcomes: Outcomes = ()
+    since: datetime | None = None  # outcomes count from then at the earliest
+
+    def of_run(self, started_at: datetime) -> Probe:
+        """With outcomes that count from the start of that run."""
+        if self.since is None or self.since <= started_at:
+            return self
+        late = (self.since - started_at).total_seconds()
+        return replace(self, outcomes=tuple((at + late, outcome) for at, outcome in self.outcomes), since=None)
 
     def outcome(self, seconds: float) -> Outcome:
         """Of a check that begins so long after the container's start."""
@@ -77,8 +86,16 @@ class Probe:
 Probes = Mapping[Kind, Probe]
 
 
-def probes_of(container: Mapping[str, Any], annotations: Mapping[str, str], ready_after: float) -> Probes:
-    """`ready_after`: until then the readiness probe fails, where nothing else is said of it. Raises BehaviourError."""
+def probes_of(
+    container: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    ready_after: float,
+    late: Collection[str] = (),
+    since: datetime | None = None,
+) -> Probes:
+    """`late`, `since`: as in behaviour_of. `ready_after`: until then the readiness probe fails, where nothing else is
+    said of it. Raises BehaviourError.
+    """
     found: dict[Kind, Probe] = {}
     for kind in Kind:
         fields = container.get(kind.field)
@@ -87,7 +104,9 @@ def probes_of(container: Mapping[str, Any], annotations: Mapping[str, str], read
             outcomes = _outcomes(kind, text) if text else ()
             if kind is Kind.READINESS and ready_after and not text:
                 outcomes = ((0.0, Outcome.FAIL), (ready_after, Outcome.PASS))
-            found[kind] = _probe(fields, outcomes)
+            words = (kind, "ready-after") if kind is Kind.READINESS else (kind,)
+            is_new = any(is_late(container["name"], word, late) for word in words)
+            found[kind] = _probe(fields, outcomes, since if is_new else None)
     return found
 
 
@@ -103,7 +122,7 @@ def pointless(containers: Sequence[Mapping[str, Any]], annotations: Mapping[str,
             yield error(kind, f"no container has a {kind.field}")
 
 
-def _probe(fields: Mapping[str, Any], outcomes: Outcomes) -> Probe:
+def _probe(fields: Mapping[str, Any], outcomes: Outcomes, since: datetime | None) -> Probe:
     return Probe(
         fields=fields,
         delay=float(fields.get("initialDelaySeconds") or 0),
@@ -112,6 +131,7 @@ def _probe(fields: Mapping[str, Any], outcomes: Outcomes) -> Probe:
         success_threshold=fields.get("successThreshold") or 1,
         failure_threshold=fields.get("failureThreshold") or 3,
         outcomes=outcomes,
+        since=since,
     )
 
 

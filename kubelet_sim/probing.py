@@ -55,6 +55,7 @@ def next_check(scene: Scene, kind: Kind) -> Check | None:
     probe, run = scene.spec.behaviour.probes.get(kind), scene.container.run
     if probe is None or run is None or run.started_at is None or _is_over(scene, kind):
         return None
+    probe = probe.of_run(run.started_at)
     started = started_at(scene.spec, scene.container)
     if kind is not Kind.STARTUP and started is None:
         return None

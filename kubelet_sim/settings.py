@@ -26,5 +26,6 @@ class Settings:
     pod_cidr: str = "10.128.0.0/9"
     node_cidr: str = "172.18.0.0/16"
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
+    faults: bool = False  # bring the kind Fault into the cluster
     shard: int = 0
     shards: int = 1

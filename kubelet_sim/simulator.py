@@ -1,4 +1,6 @@
-"""Puts the simulated nodes into a manager: five controllers (how many nodes, nodes, leases, pods, pressure).
+"""Puts the simulated nodes into a manager: six controllers.
+
+How many nodes there are, the nodes, their leases, their pods, their memory and disk, and faults.
 
 Called by __main__ and by in-process clusters. Everything the nodes do goes through the API.
 """
@@ -9,6 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from kubelet_sim.attachments import Attachments
+from kubelet_sim.faults.definition import install as install_faults
+from kubelet_sim.faults.reconciler import FaultReconciler
+from kubelet_sim.faults.registry import Faults
+from kubelet_sim.faults.serving import ServedFaults
 from kubelet_sim.leases import LeaseReconciler
 from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
@@ -43,13 +49,13 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
         node_controller.enqueue(ObjectKey("", node))
 
     attachments = Attachments(manager.api, report)
-    pressures = Pressures()
+    pressures, faults = Pressures(), Faults(nodes)
     node_reconciler = NodeReconciler(
-        manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, own, settings
+        manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, faults, own, settings
     )
-    lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own)
+    lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own, faults)
     pod_reconciler = PodReconciler(
-        manager.api, manager.clock, manager.rng, pods, nodes, recorders, attachments, pressures, own, settings
+        manager.api, manager.clock, manager.rng, pods, nodes, recorders, attachments, pressures, faults, own, settings
     )
     node_controller = Controller("kubelet-nodes", node_reconciler, [Watches(nodes, own_node)], workers=_NODE_WORKERS)
     lease_controller = Controller("kubelet-leases", lease_reconciler, workers=_NODE_WORKERS)
@@ -59,11 +65,22 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
     pod_controller = Controller("kubelet-pods", pod_reconciler, of_pods, workers=_POD_WORKERS)
     manager.add(pod_controller)
     pressure_reconciler = PressureReconciler(
-        manager.clock, pods, nodes, recorders, pressures, own.__contains__, report, pod_controller.enqueue
+        manager.clock, pods, nodes, recorders, pressures, faults, own.__contains__, report, pod_controller.enqueue
     )
     said_usage = [Watches(pods, pressure_reconciler.keys, [annotations_changed])]
     pressure_controller = Controller("kubelet-pressure", pressure_reconciler, said_usage)
     manager.add(pressure_controller)
+
+    def wake(node: str) -> None:
+        node_controller.enqueue(ObjectKey("", node))
+        lease_controller.enqueue(ObjectKey("", node))
+
+    fault_reconciler = FaultReconciler(
+        manager.api, manager.clock, pods, nodes, faults, own, wake, pod_controller.enqueue, settings.shard == 0
+    )
+    fault_controller = Controller("kubelet-faults", fault_reconciler)
+    manager.add(fault_controller)
+    served_faults = ServedFaults(manager, fault_reconciler, fault_controller.enqueue)
 
     def begin(names: Sequence[str]) -> None:
         for name in names:
@@ -86,6 +103,9 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
     manager.add(pool_controller)
 
     async def start() -> None:
+        if settings.faults:
+            await install_faults(manager.api)
+        await served_faults.wait_for_sync()
         pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)

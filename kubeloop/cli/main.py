@@ -75,6 +75,9 @@ def up(
     metric_resolution: Annotated[
         str, typer.Option(envvar="KUBELOOP_METRIC_RESOLUTION", help="how often it looks at usage")
     ] = "15s",
+    faults: Annotated[
+        bool, typer.Option("--faults", envvar="KUBELOOP_FAULTS", help="failures of nodes and pods as objects (Fault)")
+    ] = False,
     kubernetes_version: Annotated[
         str, typer.Option(envvar="KUBELOOP_KUBERNETES_VERSION", help=f"whose kinds and fields: {', '.join(RELEASES)}")
     ] = DEFAULT,
@@ -98,6 +101,7 @@ def up(
         controllers_args=tuple(controllers_arg or ()),
         metrics_server=metrics_server,
         metric_resolution=metric_resolution,
+        faults=faults,
         detach=detach,
         secure=secure,
         kubernetes_version=kubernetes_version,

@@ -38,6 +38,7 @@ class UpOptions:
     controllers_args: tuple[str, ...] = ()
     metrics_server: bool = False  # serves simulated usage as metrics.k8s.io
     metric_resolution: str = "15s"  # how often usage is looked at
+    faults: bool = False  # failures of nodes and pods as objects
 
     @property
     def server(self) -> str:
@@ -98,6 +99,7 @@ class UpOptions:
             *(f"--controllers-arg={argument}" for argument in self.controllers_args),
             *(["--metrics-server"] if self.metrics_server else []),
             f"--metric-resolution={self.metric_resolution}",
+            *(["--faults"] if self.faults else []),
         ]
 
 

@@ -127,6 +127,7 @@ def _node_flags(options: UpOptions) -> list[str]:
         f"--node-memory={options.node_memory}",
         f"--node-pods={options.node_pods}",
         f"--node-ephemeral-storage={options.node_ephemeral_storage}",
+        *(["--faults"] if options.faults else []),
     ]
 
 

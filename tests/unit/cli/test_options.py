@@ -73,6 +73,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "controllers_args": ("--v=4",),
         "metrics_server": True,
         "metric_resolution": "1s",
+        "faults": True,
     }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
@@ -92,4 +93,5 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--controllers-arg=--v=4",
         "--metrics-server",
         "--metric-resolution=1s",
+        "--faults",
     ] == options.as_flags()

@@ -1,0 +1,83 @@
+"""Which faults are in force, for everybody who plays nodes and pods. It costs nothing while there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubelet_sim.annotations import PREFIX
+from kubelet_sim.faults.definition import NODE_DOWN, NODE_PARTITIONED, NODE_SLOW
+from kubelet_sim.faults.model import Fault
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject
+from kubeloop.client.informer import Informer
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What faults say of a pod, as annotations would; times in them count from `since` at the earliest."""
+
+    said: Mapping[str, str]
+    since: datetime
+
+    def over(self, annotations: Mapping[str, str]) -> dict[str, str]:
+        """They go before what the pod says itself, also of one container."""
+        kept = {name: value for name, value in annotations.items() if _general(name) not in self.said}
+        return {**kept, **self.said}
+
+
+class Faults:
+    def __init__(self, nodes: Informer) -> None:
+        self._nodes = nodes
+        self._active: tuple[Fault, ...] = ()  # in the order in which they came into force
+        self._rebooted: dict[str, datetime] = {}  # node -> when it was last up again
+
+    def __bool__(self) -> bool:
+        return bool(self._active)
+
+    def active(self) -> tuple[Fault, ...]:
+        return self._active
+
+    def put(self, faults: Iterable[Fault]) -> None:
+        """These are in force from now on."""
+        self._active = tuple(sorted(faults, key=lambda fault: (fault.start, fault.name)))
+
+    def is_cut_off(self, node: str) -> bool:
+        """Whether nothing that the node says arrives."""
+        return any(fault.type in (NODE_DOWN, NODE_PARTITIONED) for fault in self._of_node(node))
+
+    def is_down(self, node: str) -> bool:
+        return any(fault.type == NODE_DOWN for fault in self._of_node(node))
+
+    def delay_seconds(self, node: str) -> float:
+        """How late everything is that the node does."""
+        return max((fault.delay_seconds for fault in self._of_node(node) if fault.type == NODE_SLOW), default=0.0)
+
+    def on_pod(self, pod: ReadOnlyObject) -> Influence | None:
+        found = [fault for fault in self._active if fault.hits_pod(pod)]
+        if not found:
+            return None
+        said: dict[str, str] = {}
+        for fault in found:
+            said |= fault.behaviour
+        return Influence(said, found[-1].start)
+
+    def reboot(self, node: str, now: datetime) -> None:
+        """It was down and is up again."""
+        self._rebooted[node] = now
+
+    def rebooted_at(self, node: str) -> datetime | None:
+        return self._rebooted.get(node)
+
+    def _of_node(self, node: str) -> list[Fault]:
+        if not self._active:
+            return []
+        obj = self._nodes.get(ObjectKey("", node))
+        return [fault for fault in self._active if fault.hits_node(node, obj)]
+
+
+def _general(annotation: str) -> str:
+    """`kubeloop.io/liveness.app` -> `kubeloop.io/liveness`."""
+    if not annotation.startswith(PREFIX):
+        return annotation
+    return PREFIX + annotation.removeprefix(PREFIX).partition(".")[0]
