@@ -37,6 +37,8 @@ STORAGE = "ephemeral-storage"
 RESOURCES = (CPU, MEMORY)  # that are measured
 _DEFAULT_SHARES = {CPU: 0.1, MEMORY: 0.5, STORAGE: 0.0}
 _DEFAULT_AMOUNTS = {CPU: 0.001, MEMORY: 16.0 * 2**20, STORAGE: 0.0}  # where nothing is requested
+# Cores or bytes: sums over thousands of pods, and billionths of cores, are still numbers that a Quantity holds.
+_MOST = float(2**50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +147,10 @@ def _amount(word: str, text: str, request: float | None) -> float:
         raise error(word, f"{text!r} is no amount: {example}") from problem
     if amount < 0:
         raise error(word, f"{text!r} is less than nothing")
-    if not text.endswith("%"):
-        return amount
-    if request is None:
-        raise error(word, f"{text!r} of what? The container requests none")
-    return request * amount / 100
+    if text.endswith("%"):
+        if request is None:
+            raise error(word, f"{text!r} of what? The container requests none")
+        amount = request * amount / 100
+    if amount > _MOST:
+        raise error(word, f"{text!r} is more than any machine has")
+    return amount

@@ -80,7 +80,8 @@ def by_utilization(
         return requests[pod] * max(100, target_percent) // 100
 
     utilization, average = _utilization(values, requests)
-    return Proposal(_replicas(situation, groups, values, ratio, busy), average, utilization)
+    replicas = _replicas(situation, groups, values, ratio, busy)
+    return Proposal(replicas, average, min(utilization, _MOST))  # an int32 in the status
 
 
 def by_average(situation: Situation, samples: Samples, resource: str, target: int) -> Proposal:

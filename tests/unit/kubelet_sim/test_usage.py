@@ -65,6 +65,8 @@ def test_nobody_uses_more_than_his_limit() -> None:
         ("much", "'much' is no amount: write a quantity such as 250m or 64Mi, or 50% of the request"),
         ("-1", "'-1' is less than nothing"),
         ("50%", "'50%' of what? The container requests none"),
+        ("1e9999", "'1e9999' is more than any machine has"),
+        ("2Ei", "'2Ei' is more than any machine has"),
         ("1,2", "'1' has no time: write a curve as 100m@0s,800m@2m"),
         ("1@0s,2", "'2' has no time: write a curve as 100m@0s,800m@2m"),
         ("1@1m,2@5s", "'2@5s' comes after 60s: write a curve as 100m@0s,800m@2m"),

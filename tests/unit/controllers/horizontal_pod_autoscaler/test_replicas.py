@@ -45,6 +45,7 @@ REQUESTS = dict.fromkeys("abcd", 100)
         ({"a": 44, "b": 44, "c": 44}, Proposal(3, 44, 44)),
         ({"a": 10, "b": 10, "c": 10}, Proposal(1, 10, 10)),
         ({"a": 300, "b": 0, "c": 0}, Proposal(6, 100, 100)),
+        ({"a": 10**20}, Proposal(2**31 - 1, 10**20, 2**31 - 1)),
     ],
 )
 def test_pods_follow_utilization(used: dict[str, int], expected: Proposal) -> None:
