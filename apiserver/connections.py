@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
 from pathlib import Path
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from apiserver.auth.authentication import User
 from apiserver.auth.certificates import CERTIFIED, user_of
+from apiserver.handlers.kubelets import UPGRADE
 
 # From the beginning of a connection, or of a request, to the end of the request's headers (Go's ReadHeaderTimeout).
 HEADER_SECONDS = 32.0
 # From there to the end of its body: longer than a request may take, which is told so before.
 BODY_SECONDS = 90.0
+# What a client may say before it is told that its connection has become something else; then it has to wait.
+MAX_EARLY_BYTES = 64 * 1024
 
 
 class ClientConnection(HttpToolsProtocol):
@@ -30,6 +35,9 @@ class ClientConnection(HttpToolsProtocol):
     _allowed_seconds: float | None = HEADER_SECONDS
     _timed_seconds: float | None = None  # what the timer was set to
     _timer: asyncio.TimerHandle | None = None
+    _received = b""  # what is being read
+    # Of a request for an upgrade: what came after its head belongs to whoever takes the connection over.
+    _early: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -39,7 +47,14 @@ class ClientConnection(HttpToolsProtocol):
             self._certified = user_of(tls.getpeercert(), tls.getpeercert(binary_form=True))
 
     def data_received(self, data: bytes) -> None:
+        if self._early is not None:
+            self._early += data
+            if len(self._early) > MAX_EARLY_BYTES:
+                self.transport.pause_reading()
+            return
+        self._received = data
         super().data_received(data)
+        self._received = b""
         if self._allowed_seconds is not self._timed_seconds:  # a request that came in one piece sets no timer
             self._set_timer()
 
@@ -51,6 +66,34 @@ class ClientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._allowed_seconds = BODY_SECONDS
+        if self.parser.should_upgrade() and self._is_taken_over():
+            self.scope[UPGRADE] = self.take_over  # type: ignore[literal-required]
+
+    def _is_taken_over(self) -> bool:
+        """Anything else that a client would rather speak (h2c) is not meant for a kubelet."""
+        upgrade = self._get_upgrade() or b""
+        return upgrade == b"websocket" or upgrade.startswith(b"spdy/")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Called by uvicorn where the bytes of HTTP end; the rest is kept."""
+        stopped_at = sys.exc_info()[1]
+        if self._is_taken_over() and isinstance(stopped_at, httptools.HttpParserUpgrade):
+            self._early = self._received[stopped_at.args[0] :]
+
+    def take_over(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The connection itself, for an answer that is no HTTP. uvicorn has nothing more to do with it."""
+        self.cycle.disconnected = True
+        self.connections.discard(self)
+        self._unset_keepalive_if_required()
+        self._allowed_seconds = None
+        self._set_timer()
+        reader = asyncio.StreamReader(loop=self.loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
+        self.transport.set_protocol(protocol)
+        protocol.connection_made(self.transport)
+        self.transport.resume_reading()
+        reader.feed_data(self._early or b"")
+        return reader, asyncio.StreamWriter(self.transport, protocol, reader, self.loop)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()

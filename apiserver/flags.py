@@ -57,6 +57,10 @@ def parser() -> argparse.ArgumentParser:
     add("--client-ca-file", type=Path, metavar="FILE", help="whose client certificates name users (CN) and groups (O)")
     add("--proxy-client-cert-file", type=Path, metavar="FILE", help="the certificate shown to aggregated API servers")
     add("--proxy-client-key-file", type=Path, metavar="FILE", help="its key")
+    add("--kubelet-token-file", type=Path, metavar="FILE", help="what kubelets on plain HTTP know this server by")
+    add("--kubelet-client-certificate", type=Path, metavar="FILE", help="what kubelets on TLS know this server by")
+    add("--kubelet-client-key", type=Path, metavar="FILE", help="its key")
+    add("--kubelet-certificate-authority", type=Path, metavar="FILE", help="who signs the certificates of kubelets")
     add("--requestheader-client-ca-file", type=Path, metavar="FILE", help="who signed it, told to those servers")
     add(
         "--requestheader-allowed-names",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import ipaddress
 import logging
 import os
@@ -30,6 +31,7 @@ from apiserver.handlers.audit_file import Rotation
 from apiserver.handlers.audit_log import AuditSettings
 from apiserver.handlers.audit_policy import Policy, PolicyError
 from apiserver.handlers.deadlines import Times
+from apiserver.handlers.kubelets import Credentials
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.schema.definitions import Schema
 from apiserver.server import ApiServer
@@ -84,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             schema=Schema.load(options.kubernetes_version),
             proxy_certificate=_proxy_certificate(options),
             known_by=_known_by(options),
+            kubelet_credentials=_kubelet_credentials(options),
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
@@ -138,18 +141,35 @@ def _check_tls(options: argparse.Namespace) -> None:
 
 
 def _proxy_certificate(options: argparse.Namespace) -> tuple[str, str] | None:
-    """What aggregated API servers know this one by; certificate and key come together and fit."""
-    certificate, key = options.proxy_client_cert_file, options.proxy_client_key_file
+    """What aggregated API servers know this one by."""
+    return _pair("--proxy-client-cert-file", options.proxy_client_cert_file, "--proxy-client-key-file", options)
+
+
+def _pair(flag: str, certificate: Path | None, key_flag: str, options: argparse.Namespace) -> tuple[str, str] | None:
+    """Certificate and key of this server as a client: they come together and fit."""
+    key: Path | None = vars(options)[key_flag.removeprefix("--").replace("-", "_")]
     if not certificate and not key:
         return None
     if not certificate or not key:
-        raise UsageError("--proxy-client-cert-file and --proxy-client-key-file are needed, both")
+        raise UsageError(f"{flag} and {key_flag} are needed, both")
     try:
         check_files(certificate, key, None)
     except OSError as error:
-        given = f"--proxy-client-cert-file={certificate} --proxy-client-key-file={key}"
-        raise UsageError(f"{given}: {error.strerror or error}") from error
+        raise UsageError(f"{flag}={certificate} {key_flag}={key}: {error.strerror or error}") from error
     return str(certificate), str(key)
+
+
+def _kubelet_credentials(options: argparse.Namespace) -> Credentials:
+    flag = "--kubelet-client-certificate"
+    certificate = _pair(flag, options.kubelet_client_certificate, "--kubelet-client-key", options)
+    try:
+        token, authority = (
+            file.read_bytes() if file else b""
+            for file in (options.kubelet_token_file, options.kubelet_certificate_authority)
+        )
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    return Credentials(token.decode("ascii", "replace").strip(), certificate, base64.b64encode(authority).decode())
 
 
 def _known_by(options: argparse.Namespace) -> Mapping[str, str]:

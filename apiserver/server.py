@@ -40,6 +40,7 @@ from apiserver.handlers.audit_log import AuditLog, AuditSettings
 from apiserver.handlers.bodies import Decoder
 from apiserver.handlers.deadlines import USUAL, Times
 from apiserver.handlers.health import Check, Health
+from apiserver.handlers.kubelets import Credentials, Kubelets
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_objects
 from apiserver.handlers.openapi import OpenApiDocuments
@@ -117,6 +118,7 @@ class ApiServer:
         flags: Mapping[str, str] | None = None,
         proxy_certificate: tuple[str, str] | None = None,
         known_by: Mapping[str, str] | None = None,
+        kubelet_credentials: Credentials | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
@@ -124,8 +126,9 @@ class ApiServer:
         webhooks that name the service `kubernetes` lead. `webhook_transports` replaces the sockets that webhooks and
         aggregated API servers are called over; to the latter the server shows `proxy_certificate`, files of a
         certificate and its key, and `known_by` tells them (`aggregation/known_by.py`). `service_ranges` are the CIDRs
-        that cluster IPs come from: one, or one of each family. `schema` is that of another minor version: what it does
-        not have is not served. `flags` are what /flagz shows.
+        that cluster IPs come from: one, or one of each family. `kubelet_credentials`: what kubelets know this server
+        by. `schema` is that of another minor version: what it does not have is not served. `flags` are what /flagz
+        shows.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -168,6 +171,7 @@ class ApiServer:
         self._known_by = known_by or {}
         aggregated = self._aggregator.aggregated
         self._proxy = Proxy(aggregated, self._aggregator.calls, gate, limits, times)
+        self._kubelets = Kubelets(self._outgoing, kubelet_credentials or Credentials())
         metrics = Metrics(
             clock.monotonic,
             [
@@ -182,7 +186,8 @@ class ApiServer:
                 build_info(build(schema.version)),
             ],
         )
-        subresources = SubresourceHandler(authenticator, authorizer, TokenRequests(tokens, reader, clock))
+        requests = TokenRequests(tokens, reader, clock)
+        subresources = SubresourceHandler(authenticator, authorizer, requests, self._kubelets)
         api = KubernetesApi(
             self.registry, Decoder(schema), gate, subresources, metrics.requests, aggregated, limits, times
         )
@@ -251,6 +256,7 @@ class ApiServer:
         self._is_stopping = True
         self.cache.broadcast.close()
         self._proxy.stop()
+        self._kubelets.stop()
 
 
 def _unsecured(authorization: str, certified: User | None) -> User:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import socket
+import ssl
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 from kubelet_sim import simulator
+from kubelet_sim.server.access import Access
+from kubelet_sim.server.server import Serving
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import quantity
 from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
+
+_HOST = "127.0.0.1"
 
 
 def main() -> int:
@@ -21,7 +29,26 @@ def main() -> int:
             quantity.parse(getattr(settings, name))
         except quantity.QuantityError as error:
             parser.error(f"--{name.replace('_', '-')}: {error}")
-    return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings))
+    if (arguments.tls_cert_file is None) != (arguments.tls_private_key_file is None):
+        parser.error("--tls-cert-file and --tls-private-key-file are needed, both, to serve HTTPS")
+    try:
+        serving = _serving(arguments)
+    except OSError as error:
+        parser.error(f"the kubelets cannot be served: {error}")
+    settings = replace(settings, forward_to=serving.forward_to)
+    return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings, serving))
+
+
+def _serving(arguments: argparse.Namespace) -> Serving:
+    token = arguments.client_token_file.read_text().strip() if arguments.client_token_file else ""
+    tls = None
+    if arguments.tls_cert_file is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(arguments.tls_cert_file, arguments.tls_private_key_file)
+        if arguments.client_ca_file is not None:
+            tls.load_verify_locations(arguments.client_ca_file)
+            tls.verify_mode = ssl.CERT_REQUIRED
+    return Serving(socket.create_server((_HOST, arguments.port)), Access(token), tls)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=default.init_seconds,
         help="how long an init container runs of which nothing else is known (default %(default)s)",
+    )
+    server = parser.add_argument_group("logs, exec, attach and port-forward, for the API server")
+    server.add_argument("--port", type=int, default=0, help="on loopback (default: any that is free)")
+    server.add_argument("--client-token-file", type=Path, metavar="FILE", help="serve only whoever shows this token")
+    server.add_argument("--tls-cert-file", type=Path, metavar="FILE", help="serve HTTPS with this certificate")
+    server.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    server.add_argument(
+        "--client-ca-file", type=Path, metavar="FILE", help="serve only whoever shows a certificate of this authority"
     )
     return parser
 

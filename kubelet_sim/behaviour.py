@@ -8,7 +8,8 @@ Said by annotations on the pod (annotations.py):
     kubeloop.io/ready-after: 10s       ready this long after its start, or `never`
     kubeloop.io/stop-after: 5s         how long it takes to stop when told to
 
-How probes go (probes.py) and what a container uses of CPU and memory (usage.py) is said in the same way.
+How probes go (probes.py), what a container uses of CPU and memory (usage.py) and what it logs (log.py) is said in the
+same way.
 
 Without them, the command is guessed at (commands.py), probes pass, and an init container ends well after a
 while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
@@ -92,10 +93,15 @@ def _ending(container: Mapping[str, Any], words: Mapping[str, str], default_exit
         after = _seconds("exit-after", words["exit-after"]) if words["exit-after"] else 0.0
         return after, _exit_code(words["exit-code"] or "0")
     command = [*(container.get("command") or ()), *(container.get("args") or ())]
-    guessed = commands.guess(command)
+    guessed = commands.guess(command, _literals(container))
     if guessed is None and not command:
         guessed = commands.IMAGES.get(_repository(container.get("image") or ""))
     return (guessed.after_seconds, guessed.exit_code) if guessed else (default_exit_seconds, 0)
+
+
+def _literals(container: Mapping[str, Any]) -> Mapping[str, str]:
+    """The variables of its environment that are written out."""
+    return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}
 
 
 def _repository(image: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import probes, usage
+from kubelet_sim import log, probes, usage
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
 from kubelet_sim.faults.registry import Influence
@@ -50,6 +50,7 @@ def annotation_errors(pod: ReadOnlyObject) -> list[str]:
         try:
             behaviour_of(container, annotations)
             usage.check(container, annotations)
+            log.check(container, annotations)
         except BehaviourError as error:
             errors[str(error)] = None
     return [*errors, *map(str, probes.pointless(containers, annotations))]

@@ -25,6 +25,7 @@ class Settings:
     init_seconds: float = 3.0
     pod_cidr: str = "10.128.0.0/9"
     node_cidr: str = "172.18.0.0/16"
+    forward_to: str = ""  # where the kubelets' API is really served, for all of them; "": nowhere
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
     faults: bool = False  # bring the kind Fault into the cluster
     shard: int = 0

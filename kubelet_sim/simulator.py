@@ -20,6 +20,9 @@ from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
 from kubelet_sim.pool import Pool, PoolReconciler
 from kubelet_sim.pressure import PressureReconciler, Pressures
+from kubelet_sim.server.pods import Pods
+from kubelet_sim.server.routes import routes
+from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
@@ -34,8 +37,8 @@ _POD_WORKERS = 16
 _NODE_WORKERS = 8
 
 
-def add_to(manager: Manager, settings: Settings | None = None) -> None:
-    """Before the manager runs."""
+def add_to(manager: Manager, settings: Settings | None = None, serving: Serving | None = None) -> None:
+    """Before the manager runs. `serving`: where the kubelets' API is served, if it is."""
     settings = settings or Settings()
     own = Pool(settings)
     recorders = partial(manager.event_recorder, COMPONENT)
@@ -109,6 +112,9 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
         pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)
+    if serving is not None:
+        seen = Pods(pods, own.__contains__)
+        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, seen)).run)
 
 
 def other_volumes(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:

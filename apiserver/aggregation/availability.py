@@ -12,7 +12,8 @@ from typing import NamedTuple
 from apiserver.aggregation.calls import Calls
 from apiserver.aggregation.remote import AVAILABLE, Remote
 from apiserver.outgoing.errors import CallError
-from apiserver.outgoing.services import ENDPOINT_SLICES, SERVICES, ServiceError, forward_of, name_of_port
+from apiserver.outgoing.forwarding import forward_of
+from apiserver.outgoing.services import ENDPOINT_SLICES, SERVICES, ServiceError, name_of_port
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject

@@ -42,7 +42,8 @@ PASSAGE = "kubeloop.passage"
 _NOBODY = User("")
 _SELECTING_VERBS = frozenset({"list", "watch", "deletecollection"})
 _LONG_VERBS = frozenset({"watch", "proxy"})
-_LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+# Subresources whose answer may take as long as it likes.
+LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
 Note = Callable[[dict[str, Any] | bytes], None]  # takes an object, or a patch as it was sent
@@ -150,7 +151,7 @@ class Gate:
 
 def is_long_running(access: Access | None) -> bool:
     """Whether the response goes on for as long as the client likes."""
-    return access is not None and (access.verb in _LONG_VERBS or access.subresource in _LONG_SUBRESOURCES)
+    return access is not None and (access.verb in _LONG_VERBS or access.subresource in LONG_SUBRESOURCES)
 
 
 def access_of(user: User, method: str, path: str, query: Query) -> Access:

@@ -13,12 +13,13 @@ import structlog
 from apiserver.admission.chain import unheard
 from apiserver.aggregation.aggregated import Aggregated
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import PASSAGE, Gate, Passage, unnoted
+from apiserver.auth.gate import LONG_SUBRESOURCES, PASSAGE, Gate, Passage, unnoted
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import Body, Decoder, HungUp, read_body
 from apiserver.handlers.call import Call
 from apiserver.handlers.compression import compressed, is_large
 from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
+from apiserver.handlers.kubelets import Relayed
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
@@ -101,7 +102,7 @@ class KubernetesApi:
                 log.exception("request failed", method=scope["method"], path=scope["path"])
                 response = error_response(InternalError.because("the server could not carry out the request"))
             if response is None:
-                return  # a watch, which answered by itself
+                return  # it answered by itself: a watch, or what a kubelet says
             measured.code, measured.size = response.status, len(response.body)
             if wants_pretty(scope):
                 response = pretty(response)
@@ -156,9 +157,16 @@ class KubernetesApi:
                 options = ListOptions.parse(query)
                 await watch.watch(call, options, events, receive, send, self._times.min_watch_seconds)
                 return None
-            return await self._carry_out(verb, call)
+            answer = await self._carry_out(verb, call)
+            if isinstance(answer, Response):
+                return answer
+            measured.long()
+            await answer.relay(scope, receive, send)
+            return None
 
-        with self._limits.slot(verb, user):
+        # What lasts takes nobody's place.
+        counts_as = "watch" if found.subresource in LONG_SUBRESOURCES else verb
+        with self._limits.slot(counts_as, user):
             return await within(seconds, serve())
 
     def _note_deprecation(self, target: Target, warnings: Warnings, passage: Passage | None) -> None:
@@ -197,7 +205,7 @@ class KubernetesApi:
                 return NOT_FOUND_TEXT
             raise
 
-    async def _carry_out(self, verb: str, call: Call) -> Response:
+    async def _carry_out(self, verb: str, call: Call) -> Response | Relayed:
         if self._subresources.handles(call):
             return await self._subresources.carry_out(call)
         if verb == "list":

@@ -6,7 +6,6 @@ by itself, so that its metrics count refusals, so the proxy, the others here.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import MutableMapping
 from functools import lru_cache
 from typing import Any
@@ -28,6 +27,7 @@ from apiserver.handlers.response import NOT_FOUND_TEXT, NOT_KEPT, TEXT, Receive,
 from apiserver.handlers.system import add_routes, http_response
 from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
+from kubeloop.apimachinery.forwarding import is_this_machine
 
 # What Go says to a path it cannot read, before anybody looks at the request.
 _NO_URL = Response(400, b"400 Bad Request", TEXT, [(b"connection", b"close")])
@@ -112,19 +112,9 @@ def _host(scope: Scope) -> str:
     return ""
 
 
-@lru_cache(256)
-def _is_local(host: str) -> bool:
-    """Whether the client meant this machine. A web page that rebinds its own name to 127.0.0.1 did not.
-
-    Only asked of plain HTTP: over TLS the certificate says whose name this is.
-    """
-    if host in ("", "localhost") or host.endswith(".localhost"):
-        return True
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+# A web page that rebinds its own name to 127.0.0.1 did not mean this machine. Only asked of plain HTTP: over TLS the
+# certificate says whose name this is.
+_is_local = lru_cache(256)(is_this_machine)
 
 
 def _refuse_host(host: str) -> Response:

@@ -28,3 +28,14 @@ def _streams(query: Query) -> Object:
     if container := first(query, "container"):
         options["container"] = container
     return options
+
+
+def stream_query(options: Object) -> Query:
+    """How a kubelet is told of the streams and of the command (streamParams of registry/core/pod)."""
+    names = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+    query = {names[name]: ["1"] for name in _STREAMS if options.get(name)}
+    return query | ({"command": list(options["command"])} if options.get("command") else {})
+
+
+def port_query(options: Object) -> Query:
+    return {"port": [str(port) for port in options["ports"]]} if options.get("ports") else {}

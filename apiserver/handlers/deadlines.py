@@ -12,13 +12,12 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from apiserver.auth.gate import LONG_SUBRESOURCES
 from apiserver.registry.options import Query, first
 from kubeloop.apimachinery.errors import BadRequest, Timeout
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 
 _READS = frozenset({"get", "list"})
-# Subresources whose answer may take as long as it likes.
-_LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 Result = TypeVar("Result")
 
@@ -36,7 +35,7 @@ USUAL = Times()
 
 def seconds_of(verb: str, subresource: str, query: Query, most: float) -> float | None:
     """The time a request has; None: as long as it takes. BadRequest where the client's word is no duration."""
-    if verb == "watch" or subresource in _LONG_SUBRESOURCES:
+    if verb == "watch" or subresource in LONG_SUBRESOURCES:
         return None
     seconds = None if verb in _READS else most
     text = first(query, "timeout") if "timeout" in query else ""

@@ -54,8 +54,8 @@ def check_log_options(query: Query, name: str) -> None:
         raise Invalid.of("PodLogOptions", "", name, errors)
 
 
-def check_container(pod: ReadOnlyObject, wanted: str) -> None:
-    """BadRequest where the pod has no such container, or several and none is named."""
+def check_container(pod: ReadOnlyObject, wanted: str) -> str:
+    """The container that is meant. BadRequest where the pod has none of this name, or several and none is named."""
     name, spec = pod["metadata"]["name"], pod["spec"]
     known = _names(spec, "initContainers", "containers", "ephemeralContainers")
     if wanted:
@@ -63,6 +63,7 @@ def check_container(pod: ReadOnlyObject, wanted: str) -> None:
             raise BadRequest(f"container {wanted} is not valid for pod {name}")
     elif len(spec.get("containers") or ()) > 1:
         raise BadRequest(f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]")
+    return wanted or str(spec["containers"][0]["name"])
 
 
 def check_service(request: str, service: ReadOnlyObject, endpoints: ReadOnlyObject | None) -> None:

@@ -22,8 +22,9 @@ from apiserver.handlers.bodies import HungUp, read_body
 from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
 from apiserver.handlers.hops import end_to_end
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
+from apiserver.handlers.relaying import Exchange, first, hang_up, stopped
 from apiserver.handlers.request import parse_query
-from apiserver.handlers.response import NOT_KEPT, TEXT, Receive, Response, Scope, Send, error_response
+from apiserver.handlers.response import TEXT, Receive, Response, Scope, Send, error_response
 from apiserver.outgoing.errors import CallError, UnusableTrust
 from apiserver.outgoing.services import ServiceError
 from kubeloop.apimachinery.errors import ApiError
@@ -34,7 +35,6 @@ log = structlog.get_logger("apiserver")
 DISCOVERY_SECONDS = 5.0
 
 _REDIRECTS, _STATUSES = range(300, 400), range(200, 600)
-_WITHOUT_BODY = (204, 304)
 _PLAIN_IN_PATHS = "$&+,/:;=@"
 _OURS = frozenset({b"authorization", b"content-length", b"expect", b"host", b"x-forwarded-for"})
 
@@ -58,7 +58,7 @@ class Proxy:
         self._stopping.set()
 
     async def __call__(self, remote: Remote, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = _Exchange(send)
+        exchange = Exchange(send)
         try:
             await self._pass_on(remote, scope, receive, exchange)
         except HungUp:
@@ -81,7 +81,7 @@ class Proxy:
             if not exchange.has_begun:
                 await _text(500, "the server could not carry out the request").send(send)
 
-    async def _pass_on(self, remote: Remote, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+    async def _pass_on(self, remote: Remote, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         method, query = scope["method"], parse_query(scope["query_string"])
         certified, passage = scope.get(CERTIFIED), scope.get(PASSAGE)
         user = self._gate.admit(method, scope["path"], query, scope["headers"], certified, passage)
@@ -107,11 +107,11 @@ class Proxy:
         user: User,
         body: bytes,
         receive: Receive,
-        exchange: _Exchange,
+        exchange: Exchange,
         is_long: bool,
     ) -> None:
         call = self._calls.answered(remote, scope["method"], _target(scope), list(_headers(scope, user, body)), body)
-        hang_ups = [_hang_up(receive), *([self._stop()] if is_long else [])]
+        hang_ups = [hang_up(receive), *([stopped(self._stopping)] if is_long else [])]
         try:
             async with asyncio.TaskGroup() as tasks:
                 waiting = [tasks.create_task(one) for one in hang_ups]
@@ -127,40 +127,8 @@ class Proxy:
         except* HungUp:
             pass
         except* CallError as errors:
-            raise _first(errors) from None
+            raise first(errors) from None
         await exchange.end()
-
-    async def _stop(self) -> None:
-        await self._stopping.wait()
-        raise HungUp
-
-
-class _Exchange:
-    """The answer on its way to the client."""
-
-    def __init__(self, send: Send) -> None:
-        self.send = send
-        self.has_begun = self._has_ended = False
-
-    async def refuse(self, response: Response) -> None:
-        self.has_begun = self._has_ended = True
-        await response.send(self.send)
-
-    async def begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-        kept = end_to_end(headers)
-        if status in _WITHOUT_BODY:  # a length would be that of what is not sent
-            kept = [(name, value) for name, value in kept if name != b"content-length"]
-        if all(name != NOT_KEPT[0] for name, _ in kept):
-            kept.append(NOT_KEPT)
-        self.has_begun = True
-        await self.send({"type": "http.response.start", "status": status, "headers": kept})
-
-    async def go_on(self, chunk: bytes) -> None:
-        await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-    async def end(self) -> None:
-        if self.has_begun and not self._has_ended:
-            await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _target(scope: Scope) -> str:
@@ -204,17 +172,6 @@ def _unfit(status: int, has_location: bool) -> Response | None:
 def _is_discovery(path: str) -> bool:
     """`/apis/GROUP/VERSION` and no more."""
     return len(path.strip("/").split("/")) == 3
-
-
-async def _hang_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    raise HungUp
-
-
-def _first(errors: BaseExceptionGroup[CallError]) -> CallError:
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _text(status: int, text: str) -> Response:

@@ -8,21 +8,22 @@ from dataclasses import replace
 from apiserver.admission.chain import CONNECT, CREATE
 from apiserver.auth import reviews
 from apiserver.auth.authentication import Authenticator
-from apiserver.auth.authorization import Authorizer
+from apiserver.auth.authorization import Access, Authorizer, require
 from apiserver.auth.tokens.claims import credential_id
 from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
-from apiserver.handlers.connect_options import connect_options
+from apiserver.handlers.connect_options import connect_options, port_query, stream_query
 from apiserver.handlers.encoding import write
 from apiserver.handlers.kubelet_calls import check_connection, check_container, check_log_options, check_service
+from apiserver.handlers.kubelets import Kubelets, Relayed
 from apiserver.handlers.matching import match_namespace
 from apiserver.handlers.response import TEXT, Response, success
 from apiserver.registry.options import WriteOptions, first
 from apiserver.schema.type_meta import GroupVersionKind
 from kubeloop.apimachinery.errors import ApiError, BadRequest, NotFound, ServiceUnavailable
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 
-Endpoint = Callable[[Call], Awaitable[Response]]
+Endpoint = Callable[[Call], Awaitable[Response | Relayed]]
 
 _BINDING = GroupVersionKind("", "v1", "Binding")
 _EVICTION = GroupVersionKind("policy", "v1", "Eviction")
@@ -30,14 +31,18 @@ _OLD_EVICTION = GroupVersionKind("policy", "v1beta1", "Eviction")  # clients of 
 _TOKEN_REQUEST = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 _OF_KUBELET = ("attach", "exec", "portforward", "proxy")
+_KUBELET_PATHS = {"attach": "attach", "exec": "exec", "portforward": "portForward"}
+_STREAM_QUERIES = {"attach": stream_query, "exec": stream_query, "portforward": port_query}
 
 
 class SubresourceHandler:
     """Finds the endpoint of a call that is not get, update or patch of an object or its status."""
 
-    def __init__(self, authenticator: Authenticator, authorizer: Authorizer, token_requests: TokenRequests) -> None:
+    def __init__(
+        self, authenticator: Authenticator, authorizer: Authorizer, token_requests: TokenRequests, kubelets: Kubelets
+    ) -> None:
         self._authenticator, self._authorizer = authenticator, authorizer
-        self._token_requests = token_requests
+        self._token_requests, self._kubelets = token_requests, kubelets
         self._endpoints: dict[tuple[str, str], Endpoint] = {
             ("bindings", ""): self._bind,
             ("pods", "binding"): self._bind,
@@ -51,7 +56,7 @@ class SubresourceHandler:
         target = call.target
         return (target.kind.plural, target.subresource) in self._endpoints or target.kind.group in _REVIEW_GROUPS
 
-    async def carry_out(self, call: Call) -> Response:
+    async def carry_out(self, call: Call) -> Response | Relayed:
         if call.target.kind.group in _REVIEW_GROUPS:
             return await self._review(call)
         return await self._endpoints[(call.target.kind.plural, call.target.subresource)](call)
@@ -94,18 +99,18 @@ class SubresourceHandler:
         await chain.validate(attributes)
         return Response(201, write(reviewed, call.form), call.form.media_type)
 
-    async def _log(self, call: Call) -> Response:
+    async def _log(self, call: Call) -> Response | Relayed:
         check_log_options(call.query, call.target.name)
         pod = await self._pod(call)
-        check_container(pod, first(call.query, "container"))
+        container = check_container(pod, first(call.query, "container"))
         if not pod["spec"].get("nodeName"):
             return Response(204, b"", TEXT)
-        _check_node(call, pod)
-        raise _no_kubelet("logs")
+        node = _node_of(call, pod)
+        return self._kubelets.log(call, pod, node, container)
 
-    async def _proxy(self, call: Call) -> Response:
+    async def _proxy(self, call: Call) -> Response | Relayed:
         target, what = call.target, call.target.subresource
-        singular = target.kind.resource.kind.lower()
+        singular, container = target.kind.resource.kind.lower(), ""
         name = check_connection(call.query, singular, target.name, what)
         attributes = call.context().attributes(CONNECT, target.kind.resource, connect_options(call))
         await call.registry.machinery.admission.mutate(attributes)
@@ -116,11 +121,14 @@ class SubresourceHandler:
             if not (obj.get("status") or {}).get("podIPs"):
                 raise BadRequest("address not allowed")
         elif singular == "pod":
+            self._require_create(call)
             if what != "portforward":
-                check_container(obj, options.get("container", ""))
+                container = check_container(obj, options.get("container", ""))
             if not obj["spec"].get("nodeName"):
                 raise BadRequest(f"pod {name} does not have a host assigned")
-            _check_node(call, obj)
+            path = _KUBELET_PATHS[what] + f"/{target.namespace}/{name}" + (f"/{container}" if container else "")
+            query = _STREAM_QUERIES[what](options)
+            return self._kubelets.connection(call, obj, _node_of(call, obj), path, query)
         elif singular == "service":
             reader = call.registry.machinery.reader
             check_service(target.name, obj, reader.get("endpoints", target.namespace, name))
@@ -141,15 +149,26 @@ class SubresourceHandler:
             call.annotate("authentication.kubernetes.io/issued-credential-id", credential)
         return Response(201, write(answer, call.form), call.form.media_type)
 
+    def _require_create(self, call: Call) -> None:
+        """WebSockets are opened by GET, and who may only read may not run anything for that."""
+        target, resource = call.target, call.target.kind.resource
+        plural, what = resource.plural, target.subresource
+        access = Access(
+            call.user, "create", resource.group, resource.version, plural, what, target.namespace, target.name
+        )
+        require(self._authorizer, access)
+
     async def _pod(self, call: Call) -> Object:
         return (await call.registry.store(call.target.kind).get(call.context())).object()
 
 
-def _check_node(call: Call, pod: Object) -> None:
-    """NotFound where the node that is to be asked is not there."""
+def _node_of(call: Call, pod: Object) -> ReadOnlyObject:
+    """The node that is to be asked; NotFound where it is not there."""
     name = pod["spec"]["nodeName"]
-    if call.registry.machinery.reader.get("nodes", "", name) is None:
+    node = call.registry.machinery.reader.get("nodes", "", name)
+    if node is None:
         raise NotFound.of("nodes", "", name)
+    return node
 
 
 def _no_kubelet(what: str) -> ApiError:

@@ -6,8 +6,6 @@ anything but localhost, and at most MAX_CONNECTIONS a set: further calls wait fo
 
 from __future__ import annotations
 
-import base64
-import binascii
 import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,8 +15,9 @@ from typing import Any
 
 import httpx
 
-from apiserver.outgoing.errors import CallError, UnusableTrust
+from apiserver.outgoing.errors import CallError
 from apiserver.outgoing.go_words import as_go_says_it
+from apiserver.outgoing.tls import tls_context
 from apiserver.outgoing.trust import Trust
 from kubeloop.apimachinery.field import go_quote
 
@@ -92,7 +91,7 @@ class Connections:
         """The transport of a key, which nobody closes meanwhile."""
         found = self._sets.get(key)
         if found is None:
-            found = self._sets[key] = _Set(self._transports(_tls_context(key[1])))
+            found = self._sets[key] = _Set(self._transports(tls_context(key[1])))
         self._sets.move_to_end(key)
         found.calls += 1
         try:
@@ -129,31 +128,3 @@ async def whole_body(response: httpx.Response, max_bytes: int) -> bytes:
             raise CallError(f"the response is larger than {max_bytes} bytes")
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _tls_context(trust: Trust) -> ssl.SSLContext:
-    """Trusts the certificates of the bundle, or those of the system where there is none, as Go's client does.
-
-    Python asks more of certificates than Go (extensions that a CA of a test seldom has), and takes the common name for
-    a host's name, which Go does not.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if trust.is_plain:
-        return context  # nobody shakes hands
-    context.hostname_checks_common_name = False
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if trust.client_certificate:
-        context.load_cert_chain(*trust.client_certificate)
-    if trust.is_blind:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return context
-    if not trust.ca_bundle:
-        context.load_default_certs()
-        return context
-    try:
-        pem = base64.b64decode(trust.ca_bundle).decode("ascii")
-        context.load_verify_locations(cadata=pem)
-    except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
-        raise UnusableTrust("unable to load root certificates: unable to parse bytes as PEM block") from error
-    return context

@@ -12,29 +12,19 @@ the network. There is no such network here, and the pods behind a Service are si
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from apiserver.outgoing.forwarding import Address, ForwardError, forwarded
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.forwarding import FORWARD_TO
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
-FORWARD_TO = "kubeloop.io/forward-to"
 SERVICES, ENDPOINT_SLICES = "services", "endpointslices.discovery.k8s.io"
 
 _HINT = f"the pods of this cluster are simulated; annotate the service with {FORWARD_TO}: HOST:PORT"
-
-
-_PLAIN = "http://"
-
-
-class Address(NamedTuple):
-    """Whom to dial."""
-
-    host_port: str
-    is_plain: bool = False  # without TLS
 
 
 class ServiceError(Exception):
@@ -60,8 +50,11 @@ class ServiceResolver:
         if service is None:
             raise ServiceError(NotFound.of("service", "", name).message)
         spec = service["spec"]
-        if forward := forward_of(service):
-            return _checked(forward, name)
+        try:
+            if (address := forwarded(service, "service")) is not None:
+                return address
+        except ForwardError as error:
+            raise ServiceError(str(error)) from error
         if spec.get("type") == "ExternalName":
             return Address(f"{spec.get('externalName', '')}:{port}")
         if spec.get("clusterIP") == "None":
@@ -69,8 +62,8 @@ class ServiceResolver:
         port_name = name_of_port(spec, port)
         if port_name is None:
             raise ServiceError(f"no service port {port} found for service {go_quote(name)}")
-        for address in self._endpoints(namespace, name, port_name):
-            return Address(address)
+        for endpoint in self._endpoints(namespace, name, port_name):
+            return Address(endpoint)
         raise ServiceError(f"dial tcp {cluster_address(spec, port)}: connect: no route to host ({_HINT})")
 
     def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[str]:
@@ -92,11 +85,6 @@ def _reachable(slice_: ReadOnlyObject, port: int) -> Iterator[str]:
             yield f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def forward_of(service: ReadOnlyObject) -> str:
-    """What its annotation says, "" where it has none."""
-    return str((service["metadata"].get("annotations") or {}).get(FORWARD_TO) or "")
-
-
 def cluster_address(spec: ReadOnlyObject, port: int) -> str:
     """The cluster IP of a Service with the port, as Go writes them."""
     cluster_ip = spec.get("clusterIP", "")
@@ -106,23 +94,3 @@ def cluster_address(spec: ReadOnlyObject, port: int) -> str:
 def name_of_port(spec: ReadOnlyObject, port: int) -> str | None:
     """ "" for a port without a name, None where the Service has no such port."""
     return next((one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port), None)
-
-
-def _checked(forward: str, name: str) -> Address:
-    is_plain = forward.startswith(_PLAIN)
-    address = forward.removeprefix(_PLAIN)
-    host, _, port = address.rpartition(":")
-    is_port = port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536
-    if not is_port or not host or not host.isascii() or (":" in host and not host.startswith("[")):
-        raise ServiceError(f"annotation {FORWARD_TO} of service {go_quote(name)} is not HOST:PORT: {go_quote(forward)}")
-    if is_plain and not _is_loopback(host):
-        why = f"plain HTTP stays on this machine, and {go_quote(host)} is no loopback address"
-        raise ServiceError(f"annotation {FORWARD_TO} of service {go_quote(name)}: {why}")
-    return Address(address, is_plain)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 import orjson
 
 from apiserver.outgoing.errors import CallError, UnusableTrust
+from apiserver.outgoing.forwarding import Address
 from apiserver.outgoing.outgoing import Outgoing
-from apiserver.outgoing.services import Address, ServiceError
+from apiserver.outgoing.services import ServiceError
 from apiserver.outgoing.trust import Trust
 from apiserver.webhooks.answers import HttpAnswer, read_review
 from apiserver.webhooks.errors import UnusableClient, WebhookError

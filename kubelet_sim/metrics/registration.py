@@ -13,6 +13,7 @@ import structlog
 
 from kubelet_sim.metrics.objects import GROUP, VERSION
 from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.forwarding import FORWARD_TO
 from kubeloop.apimachinery.meta import Object, name_of, namespace_of
 from kubeloop.apimachinery.resource import API_SERVICES, CLUSTER_ROLES, SERVICES, Resource
 from kubeloop.apimachinery.simulated_metrics import MANAGED_BY, MANAGER
@@ -33,7 +34,7 @@ def objects(forward_to: str, ca_bundle: str = "") -> list[tuple[Resource, Object
             "name": NAME,
             "namespace": NAMESPACE,
             "labels": _LABELS,
-            "annotations": {"kubeloop.io/forward-to": forward_to},
+            "annotations": {FORWARD_TO: forward_to},
         },
         "spec": {"ports": [{"name": "https", "port": 443, "protocol": "TCP"}]},
     }

@@ -37,7 +37,7 @@ HOSTS = (
 )
 
 CONTROLLERS, SCHEDULER, NODES, METRICS = "kube-controller-manager", "kube-scheduler", "kubelet-sim", "metrics-server"
-FRONT_PROXY = "front-proxy-client"
+FRONT_PROXY, KUBELET_CLIENT = "front-proxy-client", "kube-apiserver-kubelet-client"
 METRICS_HOST = "metrics-server.kube-system.svc"
 # Process -> the user it is, and its groups. The scheduler does with what RBAC gives to its user; the loops would be one
 # user each in a real cluster, and the nodes one each, with an authorizer of their own.
@@ -71,6 +71,9 @@ class Secured:
             f"--tls-private-key-file={self.folder / 'apiserver.key'}",
             f"--client-ca-file={self.ca_file}",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
+            f"--kubelet-client-certificate={self.folder / 'kubelet-client.crt'}",
+            f"--kubelet-client-key={self.folder / 'kubelet-client.key'}",
+            f"--kubelet-certificate-authority={self.ca_file}",
             f"--proxy-client-cert-file={self.folder / 'front-proxy-client.crt'}",
             f"--proxy-client-key-file={self.folder / 'front-proxy-client.key'}",
             f"--requestheader-client-ca-file={self.folder / 'front-proxy' / 'ca.crt'}",
@@ -89,6 +92,15 @@ class Secured:
             f"--requestheader-client-ca-file={self.folder / 'front-proxy' / 'ca.crt'}",
         ]
 
+    @property
+    def kubelet_flags(self) -> list[str]:
+        """The kubelets serve TLS, and nobody but the API server."""
+        return [
+            f"--tls-cert-file={self.folder / 'kubelet.crt'}",
+            f"--tls-private-key-file={self.folder / 'kubelet.key'}",
+            f"--client-ca-file={self.folder / 'front-proxy' / 'ca.crt'}",
+        ]
+
     def kubeconfig(self, component: str) -> Path:
         return self.folder / f"{component}.kubeconfig"
 
@@ -102,7 +114,10 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     authority = Authority.kept_in(folder, now)
     _write(folder, "apiserver", authority.for_server("kube-apiserver", HOSTS))
     _write(folder, "metrics-server", authority.for_server(METRICS, [METRICS_HOST]))
-    _write(folder, "front-proxy-client", _front_proxy(folder, now).for_client(FRONT_PROXY, []))
+    front_proxy = _front_proxy(folder, now)
+    _write(folder, "front-proxy-client", front_proxy.for_client(FRONT_PROXY, []))
+    _write(folder, "kubelet", authority.for_server("kubelet-sim", ["127.0.0.1", "localhost"]))
+    _write(folder, "kubelet-client", front_proxy.for_client(KUBELET_CLIENT, []))
     admin = authority.for_client(ADMIN, [MASTERS])
     login = Login(options.server, ca=authority.certificate, certificate=admin.certificate, key=admin.key)
     secured = Secured(folder, login)
@@ -112,7 +127,7 @@ def secure(options: UpOptions, now: datetime) -> Secured:
 
 
 def _front_proxy(folder: Path, now: datetime) -> Authority:
-    """The authority of one certificate: what aggregated API servers know the API server by. It lets nobody else in."""
+    """The authority of what aggregated API servers and kubelets know the API server by. It lets nobody else in."""
     from kubeloop.cli.certificates import Authority
 
     own = folder / "front-proxy"

@@ -63,7 +63,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         Service(
             "scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone, *options.scheduler_args)
         ),
-        *_kubelets(options, (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options))),
+        *_kubelets(options, (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options, secured))),
     )
     if not options.metrics_server:
         return listed
@@ -81,7 +81,9 @@ def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
     ]
     if secured is not None:
         flags += secured.apiserver_flags
-    elif secures(options):
+        return flags
+    flags.append(f"--kubelet-token-file={kubelet_token(options.data_dir)}")
+    if secures(options):
         flags.append(f"--token-auth-file={component_tokens(options.data_dir)}")
         if not any(argument.startswith(KUBECTL_USER) for argument in options.apiserver_args):
             flags.append(f"{KUBECTL_USER}=kubernetes-admin")
@@ -119,7 +121,7 @@ def _kubelets(options: UpOptions, command: tuple[str, ...]) -> Sequence[Service]
     return [Service(f"kubelet-sim-{i}", (*command, f"--shard={i}/{count}")) for i in range(count)]
 
 
-def _node_flags(options: UpOptions) -> list[str]:
+def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
     return [
         f"--nodes={options.nodes}",
         _version_flag(options),
@@ -128,6 +130,7 @@ def _node_flags(options: UpOptions) -> list[str]:
         f"--node-pods={options.node_pods}",
         f"--node-ephemeral-storage={options.node_ephemeral_storage}",
         *(["--faults"] if options.faults else []),
+        *(secured.kubelet_flags if secured else [f"--client-token-file={kubelet_token(options.data_dir)}"]),
     ]
 
 
@@ -144,10 +147,19 @@ def component_tokens(data_dir: Path) -> Path:
     return data_dir / "components.csv"
 
 
+def kubelet_token(data_dir: Path) -> Path:
+    """What the API server of a stack without certificates is known by to its kubelets."""
+    return data_dir / "kubelet.token"
+
+
 def write_component_token(data_dir: Path) -> Path:
-    """A fresh token for the stack's own processes, readable by this user only; returns the file that holds it."""
+    """A fresh token for the stack's own processes, readable by this user only; returns the file that holds it.
+
+    And one that the API server shows to the kubelets, which is good for nothing else.
+    """
     token = secrets.token_urlsafe(24)
     token_file = data_dir / "components.token"
     write_private(token_file, token)
+    write_private(kubelet_token(data_dir), secrets.token_urlsafe(24))
     write_private(component_tokens(data_dir), f'{token},kubeloop,kubeloop,"system:masters"\n')
     return token_file

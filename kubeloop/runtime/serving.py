@@ -7,18 +7,18 @@ Loopback unless told otherwise: it speaks plain HTTP and asks nobody for a name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
 
 import structlog
+
+from kubeloop.runtime.http_request import MAX_HEAD_BYTES, read_request
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-MAX_HEAD_BYTES = 16 * 1024
-_READ_SECONDS = 5.0
 _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
 _TEXT = "text/plain; charset=utf-8"
 
@@ -43,7 +43,7 @@ class HealthChecks:
     healthz: Checks
     readyz: Checks
 
-    def answer(self, path: str, query: Mapping[str, list[str]]) -> Answer | None:
+    def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> Answer | None:
         """Of /healthz, /livez, /readyz and single checks below them; None for any other path."""
         _, endpoint, *rest = path.split("/")
         checks = {"healthz": self.healthz, "livez": self.healthz, "readyz": self.readyz}.get(endpoint)
@@ -60,7 +60,7 @@ class HealthChecks:
         why = _result(path, check)
         return (500, _TEXT, f"internal server error: {why}\n".encode()) if why else (200, _TEXT, b"ok")
 
-    def _all(self, endpoint: str, checks: Checks, query: Mapping[str, list[str]]) -> Answer:
+    def _all(self, endpoint: str, checks: Checks, query: Mapping[str, Sequence[str]]) -> Answer:
         lines, has_failed = [], False
         excluded = query.get("exclude", [])
         for name, check in checks.items():
@@ -105,10 +105,10 @@ class HealthServer:
         async with server:
             await server.serve_forever()
 
-    def answer(self, method: str, path: str, query: str = "") -> Answer:
+    def answer(self, method: str, path: str, query: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Answer:
         if method != "GET":
             return 405, _TEXT, b"only GET is served here\n"
-        found = self._checks.answer(path, parse_qs(query, keep_blank_values=True))
+        found = self._checks.answer(path, query)
         if found is not None:
             return found
         if path == "/metrics" and self._registry is not None:
@@ -119,11 +119,8 @@ class HealthServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(_READ_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-            method, target, *_ = [*head.decode("latin-1").split("\r\n")[0].split(" "), ""]
-            path, _, query = target.partition("?")
-            status, content_type, body = self.answer(method, path, query)
+            request = await read_request(reader)
+            status, content_type, body = self.answer(request.method, request.path, request.query)
             writer.write(
                 f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {content_type}\r\n"
                 f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()

@@ -39,6 +39,9 @@ UPSTREAM_ERRORS: tuple[str, ...] = (
     "[target.kind: ",
     # A proxy to a Service without endpoints.
     "no endpoints available for service ",
+    # A node that nobody serves (LocationStreamer, UpgradeAwareHandler).
+    'Get "https://',
+    "error dialing backend: ",
     # Not upstream's: docs/compatibility.md tells what the simulated nodes do not serve.
     "the simulated nodes of this cluster do not serve ",
 )

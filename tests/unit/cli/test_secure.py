@@ -40,7 +40,8 @@ def test_only_its_user_reads_the_secrets(options: UpOptions) -> None:
 
     assert 0o700 == folder.stat().st_mode & 0o777
     open_to_others = {file.name for file in folder.iterdir() if file.stat().st_mode & 0o077}
-    assert {"ca.crt", "apiserver.crt", "front-proxy-client.crt", "metrics-server.crt"} == open_to_others
+    certificates = ("apiserver", "ca", "front-proxy-client", "kubelet", "kubelet-client", "metrics-server")
+    assert {f"{name}.crt" for name in certificates} == open_to_others
 
 
 def test_the_stack_speaks_tls(options: UpOptions) -> None:

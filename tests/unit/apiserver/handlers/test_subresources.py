@@ -9,10 +9,16 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 PODS = f"{NAMESPACE}/pods"
 CONTAINERS = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS[:1]}}
+NODE = {
+    "metadata": {"name": "n"},
+    "status": {"addresses": [{"type": "InternalIP", "address": "172.18.0.2"}]},
+}
 BEFORE = (
     Ask("POST", f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}}),
     Ask("POST", PODS, {"metadata": {"name": "two"}, "spec": {"containers": CONTAINERS}}),
     Ask("POST", PODS, {"metadata": {"name": "lost"}, "spec": {"containers": CONTAINERS[:1], "nodeName": "ghost"}}),
+    Ask("POST", "/api/v1/nodes", NODE),
+    Ask("POST", PODS, {"metadata": {"name": "there"}, "spec": {"containers": CONTAINERS[:1], "nodeName": "n"}}),
     Ask("POST", f"{NAMESPACE}/services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}),
     Ask(
         "POST",
@@ -40,6 +46,14 @@ def answer(*ask: object) -> Answer:
             "limitBytes: Invalid value: 0: must be greater than 0]",
         ),
         ("lost/log", 404, 'nodes "ghost" not found'),
+        (
+            "there/log?tailLines=1",
+            500,
+            'Get "https://172.18.0.2:10250/containerLogs/default/there/c?tailLines=1": '
+            "dial tcp 172.18.0.2:10250: connect: no route to host",
+        ),
+        ("there/exec?command=ls", 400, "Upgrade request required"),
+        ("there/portforward", 400, "Upgrade request required"),
         ("two/exec?dryRun=All&container=c", 400, "dryRun is not supported"),
         ("two/exec?container=c", 400, "pod two does not have a host assigned"),
         ("two/attach", 400, "a container name must be specified for pod two, choose one of: [c d]"),

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from apiserver.outgoing.outgoing import Outgoing
-from apiserver.outgoing.services import FORWARD_TO, ServiceResolver
+from apiserver.outgoing.services import ServiceResolver
 from apiserver.webhooks import client as client_module
 from apiserver.webhooks.client import WebhookClient
 from apiserver.webhooks.errors import UnusableClient, WebhookError
+from kubeloop.apimachinery.forwarding import FORWARD_TO
 from tests.testkit.https import Authority, HttpsServer, Request, as_json, serving
 from tests.testkit.reader import DictReader
 

@@ -1,0 +1,61 @@
+"""Answers of other servers on their way to the client, for as long as both ends and this server like."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from apiserver.handlers.bodies import HungUp
+from apiserver.handlers.hops import end_to_end
+from apiserver.handlers.response import NOT_KEPT, Receive, Response, Send
+
+_WITHOUT_BODY = (204, 304)
+
+E = TypeVar("E", bound=Exception)
+
+
+class Exchange:
+    """The answer on its way to the client."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.has_begun = self._has_ended = False
+
+    async def refuse(self, response: Response) -> None:
+        self.has_begun = self._has_ended = True
+        await response.send(self.send)
+
+    async def begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        kept = end_to_end(headers)
+        if status in _WITHOUT_BODY:  # a length would be that of what is not sent
+            kept = [(name, value) for name, value in kept if name != b"content-length"]
+        if all(name != NOT_KEPT[0] for name, _ in kept):
+            kept.append(NOT_KEPT)
+        self.has_begun = True
+        await self.send({"type": "http.response.start", "status": status, "headers": kept})
+
+    async def go_on(self, chunk: bytes) -> None:
+        await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def end(self) -> None:
+        if self.has_begun and not self._has_ended:
+            await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def hang_up(receive: Receive) -> None:
+    """Raises HungUp when the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    raise HungUp
+
+
+async def stopped(stopping: asyncio.Event) -> None:
+    """Raises HungUp when this server stops."""
+    await stopping.wait()
+    raise HungUp
+
+
+def first(errors: BaseExceptionGroup[E]) -> E:
+    """One reason is enough."""
+    error = errors.exceptions[0]
+    return first(error) if isinstance(error, BaseExceptionGroup) else error

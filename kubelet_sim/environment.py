@@ -1,0 +1,109 @@
+"""The environment of a container, and its command with that in it. Pure.
+
+Facts of makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go and of third_party/forked/golang/expansion (v1.36).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubelet_sim.shell.world import PATH
+from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, labels_of, metadata
+from kubeloop.apimachinery.quantity import parse
+
+Json = Mapping[str, Any]
+# (ConfigMap or Secret, name) -> what it holds, as text; what is not there was optional, or is not known.
+Data = Mapping[tuple[str, str], Mapping[str, str]]
+
+_REFERENCE = re.compile(r"\$(\$|\(([^()]+)\))")
+_OF_FIELDS = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+_SOURCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
+_KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
+
+
+def environment(pod: ReadOnlyObject, container: Json, data: Data | None = None) -> dict[str, str]:
+    """By name, in the order in which a container has them."""
+    data = data or {}
+    known = {
+        "PATH": PATH,
+        "HOSTNAME": hostname(pod),
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
+        "HOME": "/root",
+    }
+    for source in container.get("envFrom") or ():
+        for word, kind in _SOURCES:
+            if word in source:
+                found = data.get((kind, source[word].get("name") or ""), {})
+                known |= {(source.get("prefix") or "") + name: text for name, text in found.items()}
+    for variable in container.get("env") or ():
+        text = _value(variable, pod, container, data)
+        known[variable["name"]] = expanded(text, known)
+    return known
+
+
+def command_of(container: Json, known: Mapping[str, str]) -> list[str]:
+    """`command` and `args`, with `$(NAME)` in them replaced."""
+    return [expanded(word, known) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
+
+
+def expanded(text: str, known: Mapping[str, str]) -> str:
+    """`$(NAME)` becomes what NAME is, where there is one; `$$` is a dollar that begins nothing."""
+
+    def replaced(match: re.Match[str]) -> str:
+        return "$" if match[1] == "$" else known.get(match[2], match[0])
+
+    return _REFERENCE.sub(replaced, text) if "$" in text else text
+
+
+def hostname(pod: ReadOnlyObject) -> str:
+    spec = pod["spec"]
+    if spec.get("hostNetwork"):
+        return spec.get("nodeName") or ""
+    return (spec.get("hostname") or metadata(pod)["name"])[:63].rstrip("-.")
+
+
+def _value(variable: Json, pod: ReadOnlyObject, container: Json, data: Data) -> str:
+    source = variable.get("valueFrom") or {}
+    for word, kind in _KEYS:
+        if word in source:
+            return data.get((kind, source[word].get("name") or ""), {}).get(source[word].get("key") or "", "")
+    if "fieldRef" in source:
+        return field_value(pod, source["fieldRef"].get("fieldPath") or "")
+    if "resourceFieldRef" in source:
+        return resource_value(container, source["resourceFieldRef"])
+    return variable.get("value") or ""
+
+
+def field_value(pod: ReadOnlyObject, path: str) -> str:
+    """Of the downward API."""
+    if found := _OF_FIELDS.fullmatch(path):
+        marks = labels_of(pod) if found[1] == "labels" else annotations_of(pod)
+        return marks.get(found[2], "")
+    if path in ("metadata.labels", "metadata.annotations"):
+        marks = labels_of(pod) if path.endswith("labels") else annotations_of(pod)
+        return "\n".join(f'{name}="{text}"' for name, text in sorted(marks.items()))
+    if path == "status.podIPs":
+        return ",".join(one["ip"] for one in (pod.get("status") or {}).get("podIPs") or ())
+    value: Any = pod
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return str(value) if value is not None else ""
+
+
+def resource_value(container: Json, source: Json) -> str:
+    """A request or limit in units of the divisor, rounded up."""
+    what, _, name = (source.get("resource") or "").partition(".")
+    resources = container.get("resources") or {}
+    amount = (resources.get(what) or {}).get(name) or (resources.get("limits") or {}).get(name) or "0"
+    divisor = source.get("divisor") or "1"
+    unit = parse("1" if divisor == "0" else str(divisor)).approximate()
+    return str(-int(-parse(str(amount)).approximate() // unit))
+
+
+def mounted_at(container: Json) -> Sequence[tuple[str, str, str]]:
+    """(volume, path, subPath) of what is mounted."""
+    mounts = container.get("volumeMounts") or ()
+    return [(mount["name"], mount.get("mountPath") or "/", mount.get("subPath") or "") for mount in mounts]

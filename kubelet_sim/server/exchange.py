@@ -1,0 +1,60 @@
+"""One answer on a connection, which ends with it: whole, or as a stream whose end nobody knows yet."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+TEXT = "text/plain; charset=utf-8"
+
+
+class Refused(Exception):
+    """An answer that is not what was asked for; the text goes to whoever asked."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
+
+
+class HungUp(Exception):
+    """Nobody is there to be answered any more."""
+
+
+class Exchange:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.has_begun = False
+
+    async def answer(self, status: int, text: str, content_type: str = TEXT) -> None:
+        body = text.encode()
+        await self._begin(status, f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n")
+        await self.write_raw(body)
+
+    async def begin_stream(self, content_type: str = TEXT) -> None:
+        await self._begin(200, f"Content-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n")
+        await self.writer.drain()
+
+    async def write(self, data: bytes) -> None:
+        """A chunk of the stream. Raises OSError where nobody is there any more."""
+        if data:
+            await self.write_raw(b"%x\r\n%s\r\n" % (len(data), data))
+
+    async def end_stream(self) -> None:
+        await self.write_raw(b"0\r\n\r\n")
+
+    async def write_raw(self, data: bytes) -> None:
+        """Waits while the other end is slow."""
+        self.has_begun = True
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def _begin(self, status: int, headers: str) -> None:
+        self.has_begun = True
+        reason = HTTPStatus(status).phrase
+        self.writer.write(f"HTTP/1.1 {status} {reason}\r\n{headers}Connection: close\r\n\r\n".encode())
+
+    async def until_hung_up(self) -> None:
+        """Raises HungUp when the other end closes; what it sends until then is dropped."""
+        while await self.reader.read(4096):
+            pass
+        raise HungUp

@@ -1,0 +1,129 @@
+"""Programs that ask for others: names are those of Services and pods, and pages are the ones that pods answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubelet_sim.shell.effects import STDERR, STDOUT, Ask, Effect, Running, Write
+from kubelet_sim.shell.interpreter import Shell
+from kubelet_sim.shell.programs import Program, refuse
+from kubelet_sim.shell.world import UnknownProgram
+
+DNS_SERVER = "10.96.0.10"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is answered to GET. `is_refused`: the host is there, and nothing listens on that port."""
+
+    body: str = ""
+    is_refused: bool = False
+
+
+def _asked(shell: Shell, ask: Ask) -> Generator[Effect, Any, Any]:
+    if shell.world.is_guess:
+        raise UnknownProgram(ask.what)  # nobody can be asked
+    return (yield ask)
+
+
+def _nslookup(shell: Shell, arguments: Sequence[str]) -> Running:
+    names = [argument for argument in arguments if not argument.startswith("-")]
+    if not names:
+        return (yield from refuse("nslookup", "usage: nslookup HOST"))
+    found = yield from _asked(shell, Ask("addresses", names[0]))
+    yield Write(STDOUT, f"Server:\t\t{DNS_SERVER}\nAddress:\t{DNS_SERVER}:53\n\n")
+    if not found:
+        yield Write(STDOUT, f"** server can't find {names[0]}: NXDOMAIN\n\n")
+        return 1
+    yield Write(STDOUT, "".join(f"Name:\t{names[0]}\nAddress: {address}\n" for address in found) + "\n")
+    return 0
+
+
+def _getent(shell: Shell, arguments: Sequence[str]) -> Running:
+    if len(arguments) != 2 or arguments[0] not in ("hosts", "ahosts"):
+        return (yield from refuse("getent", "usage: getent hosts HOST"))
+    found = yield from _asked(shell, Ask("addresses", arguments[1]))
+    for address in found or ():
+        yield Write(STDOUT, f"{address:<15} {arguments[1]}\n")
+    return 0 if found else 2
+
+
+def _wget(shell: Shell, arguments: Sequence[str]) -> Running:
+    url, target, is_quiet = _wanted(arguments, output="O")
+    if not url:
+        return (yield from refuse("wget", "usage: wget [-q] [-O FILE] URL"))
+    host, port, path = _split(url)
+    page = yield from _asked(shell, Ask("page", host + path, port))
+    if page is None:
+        return (yield from refuse("wget", f"bad address '{host}'"))
+    if page.is_refused:
+        return (yield from refuse("wget", f"can't connect to remote host ({host}:{port}): Connection refused"))
+    if not is_quiet:
+        yield Write(STDERR, f"Connecting to {host}:{port}\n")
+    target = target or path.rpartition("/")[2] or "index.html"
+    if target == "-":
+        yield Write(STDOUT, page.body)
+    else:
+        shell.world.files[shell.path(target)] = page.body
+    return 0
+
+
+def _curl(shell: Shell, arguments: Sequence[str]) -> Running:
+    url, target, _ = _wanted(arguments, output="o")
+    if not url:
+        return (yield from refuse("curl", "no URL specified", code=2))
+    host, port, path = _split(url)
+    page = yield from _asked(shell, Ask("page", host + path, port))
+    if page is None:
+        return (yield from refuse("curl", f"(6) Could not resolve host: {host}", code=6))
+    if page.is_refused:
+        return (yield from refuse("curl", f"(7) Failed to connect to {host} port {port}: Connection refused", code=7))
+    if target and target != "-":
+        if target != "/dev/null":
+            shell.world.files[shell.path(target)] = page.body
+    else:
+        yield Write(STDOUT, page.body)
+    return 0
+
+
+_WITH_VALUE = frozenset("OoTtmXHdAUw")
+
+
+def _wanted(arguments: Sequence[str], output: str) -> tuple[str, str, bool]:
+    """The URL, the file that it goes into, and whether nothing else is to be said."""
+    url, target, is_quiet, rest = "", "", False, list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument.startswith("--"):
+            continue
+        if not argument.startswith("-") or argument == "-":
+            url = url or argument
+            continue
+        for i, letter in enumerate(argument[1:], 1):
+            is_quiet |= letter in "qs"
+            if letter in _WITH_VALUE:
+                value = argument[i + 1 :] or (rest.pop(0) if rest else "")
+                target = value if letter == output else target
+                break
+    return url, target, is_quiet
+
+
+def _split(url: str) -> tuple[str, int, str]:
+    """Host, port and path."""
+    scheme, has_scheme, rest = url.partition("://")
+    host, slash, path = (rest if has_scheme else url).partition("/")
+    default = 443 if has_scheme and scheme == "https" else 80
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdigit():
+        return name, int(port), slash + path
+    return host, default, slash + path
+
+
+NETWORK_PROGRAMS: Mapping[str, Program] = {
+    "curl": _curl,
+    "getent": _getent,
+    "nslookup": _nslookup,
+    "wget": _wget,
+}
