@@ -13,8 +13,10 @@ from kubelet_sim.tales import pull_error
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
+# Why a container ended that never began.
+NEVER_SEEN = "ContainerStatusUnknown"
 _UNKNOWN = {
-    "reason": "ContainerStatusUnknown",
+    "reason": NEVER_SEEN,
     "message": "The container could not be located when the pod was terminated",
     "exitCode": 137,
     "startedAt": None,

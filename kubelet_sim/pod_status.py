@@ -78,7 +78,7 @@ def _addresses(obj: ReadOnlyObject, runtime: PodRuntime) -> Object:
     current = (obj.get("status") or {}).get("podIP")
     if current or obj["spec"].get("hostNetwork") or pod_conditions.has_sandbox(runtime):
         ip = current or runtime.ip
-        addresses |= {"podIP": ip, "podIPs": [{"ip": ip}]}
+        addresses |= {"podIP": ip, "podIPs": [{"ip": ip}] if ip else []}
     return addresses
 
 

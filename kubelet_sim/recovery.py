@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from kubelet_sim import allocation
+from kubelet_sim.container_status import NEVER_SEEN
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.probes import Kind, Probe
 from kubelet_sim.state import (
@@ -61,7 +62,9 @@ def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datet
         probed = _probed(spec, status, started_at, now) if started_at else {}
         return Container(spec.name, State.RUNNING, started_at, run, last, restarts, restarts, probed=probed)
     if "terminated" in state:
-        return _exited(spec, _ended_run(state["terminated"], image), last, restarts)
+        ended = _ended_run(state["terminated"], image)
+        if ended:
+            return _exited(spec, ended, last, restarts)
     return _exited(spec, last, None, restarts) if last else Container(spec.name, restarts=restarts)
 
 
@@ -87,7 +90,8 @@ def _exited(spec: ContainerSpec, run: Run | None, last: Run | None, restarts: in
 
 
 def _ended_run(terminated: Mapping[str, Any] | None, image: str) -> Run | None:
-    if not terminated:
+    """None too for a container whose end was told although it never began."""
+    if not terminated or terminated.get("reason") == NEVER_SEEN:
         return None
     return Run(
         terminated.get("containerID") or "",
