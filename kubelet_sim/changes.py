@@ -10,7 +10,7 @@ from kubelet_sim import moments
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.behaviour import KILLED
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import Container, Run
+from kubelet_sim.state import Container, PodRuntime, Run, State
 
 FORGIVEN_AFTER_SECONDS = 600.0
 
@@ -69,6 +69,18 @@ def _grace(scene: Scene, finished_at: datetime | None) -> float:
     if scene.container.stop_order and moments.killed_at(scene) == finished_at:
         return moments.order_grace_seconds(scene)
     return moments.grace_seconds(scene) if moments.told_to_stop(scene) else NEVER
+
+
+def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime) -> PodRuntime:
+    """The first process of a running container is gone."""
+
+    def ended(container: Container) -> Container:
+        if container.name != name or container.state is not State.RUNNING or container.run is None:
+            return container
+        run = replace(container.run, finished_at=now, exit_code=exit_code, reason="Error")
+        return replace(container, state=State.EXITED, since=now, run=run)
+
+    return replace(runtime, containers=tuple(map(ended, runtime.containers)))
 
 
 def _container_id(uid: str, name: str, restarts_so_far: int) -> str:

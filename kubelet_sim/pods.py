@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubelet_sim import admission, allocation, lifecycle, outage, pod_spec, recovery
+from kubelet_sim import admission, allocation, changes, lifecycle, outage, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.registry import Faults
@@ -250,6 +250,12 @@ class PodReconciler:
         except BaseException:
             self._removed.discard(pod.uid)
             raise
+
+    def end(self, key: ObjectKey, container: str, exit_code: int) -> None:
+        """Somebody has killed the first process of a container; the next reconcile sees what follows from that."""
+        runtime = self._runtimes.get(key)
+        if runtime is not None:
+            self._runtimes[key] = changes.ended_by_force(runtime, container, exit_code, self._clock.now())
 
     # --- remembering
 

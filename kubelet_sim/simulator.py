@@ -114,7 +114,12 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
     manager.add_task("kubelet: start", start)
     if serving is not None:
         seen = Pods(pods, own.__contains__)
-        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, seen)).run)
+
+        def end(key: ObjectKey, container: str, exit_code: int) -> None:
+            pod_reconciler.end(key, container, exit_code)
+            pod_controller.enqueue(key)
+
+        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, seen, end)).run)
 
 
 def other_volumes(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:

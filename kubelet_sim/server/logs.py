@@ -92,7 +92,7 @@ class ContainerLogs:
     async def stream(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[bytes]:
         """The log in pieces, until its end, or until now where nobody follows."""
         left = options.limit_bytes
-        async for line in self._lines(pod, container, run, options):
+        async for line in self.lines(pod, container, run, options):
             data = _shown(line, run, options)
             if left is not None:
                 data = data[:left]
@@ -102,7 +102,8 @@ class ContainerLogs:
             if left == 0:
                 return
 
-    async def _lines(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[Line]:
+    async def lines(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[Line]:
+        """The same line by line, whatever its size."""
         spec, now = container_of(pod, container), self._clock.now()
         until = _seconds(run, now)
         written = log.lines(pod, spec, run.started_at, max(0.0, until - log.KEPT_SECONDS))

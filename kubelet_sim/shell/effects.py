@@ -48,5 +48,9 @@ class Kill:
     signal: int
 
 
+class Interrupted(Exception):
+    """Thrown into a script: somebody has pressed Ctrl-C."""
+
+
 Effect = Write | Sleep | ReadLine | Ask | Kill
 Running = Generator[Effect, Any, int]  # returns the exit code

@@ -233,7 +233,8 @@ def _shell(shell: Shell, arguments: Sequence[str]) -> Running:
                 return (yield from _given(inside, arguments[i + 1 :]))
     if shell.world.is_guess:
         raise UnknownProgram("sh")  # it reads what nobody writes
-    return (yield from read_on(inside, prompt=""))
+    prompt = "\\w # " if shell.world.has_terminal else ""
+    return (yield from read_on(inside, prompt))
 
 
 def _given(inside: Shell, rest: Sequence[str]) -> Running:

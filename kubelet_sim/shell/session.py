@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kubelet_sim.shell.effects import STDERR, ReadLine, Running, Write
+from kubelet_sim.shell.effects import STDERR, Interrupted, ReadLine, Running, Write
 from kubelet_sim.shell.interpreter import Exit, Shell
 from kubelet_sim.shell.syntax import Incomplete, ShellSyntaxError, parse
 
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 MAX_SCRIPT = 1 << 20  # of one command over several lines; longer ones are given up
 
 
@@ -15,7 +16,11 @@ def read_on(shell: Shell, prompt: str) -> Running:
     while True:
         if prompt:
             yield Write(STDERR, "> " if pending else prompt.replace("\\w", shell.directory))
-        line: str = yield ReadLine()
+        try:
+            line: str = yield ReadLine()
+        except Interrupted:
+            pending = ""
+            continue
         if not line:
             return shell.status
         pending += line
@@ -26,6 +31,8 @@ def read_on(shell: Shell, prompt: str) -> Running:
             yield from shell.read_and_run(text)
         except Exit as end:
             return end.code
+        except Interrupted:
+            shell.status = INTERRUPTED
 
 
 def _is_incomplete(text: str) -> bool:

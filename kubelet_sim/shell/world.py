@@ -30,6 +30,7 @@ class World:
     process: Sequence[str] = ()
     process_started_at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     now: Callable[[], datetime] = lambda: datetime(1970, 1, 1, tzinfo=UTC)
+    has_terminal: bool = False
     is_guess: bool = False
     is_endless: bool = False  # a loop without an end is played on, not given up
     # Loops that repeat themselves may leave out what would be over before so many seconds have passed.

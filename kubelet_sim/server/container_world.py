@@ -1,0 +1,103 @@
+"""The world of a container as a shell in it sees it: made of its pod, and of the ConfigMaps and Secrets it uses."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at
+from kubelet_sim.server.pods import SeenRun
+from kubelet_sim.shell.world import World
+from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.meta import ReadOnlyObject, namespace_of
+from kubeloop.apimachinery.resource import CONFIG_MAPS, SECRETS
+from kubeloop.client.api import Api
+
+Json = Mapping[str, Any]
+Source = tuple[str, str]  # ConfigMap or Secret, and its name
+
+_DNS = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+_PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
+
+
+async def world_of(api: Api, clock: Clock, pod: ReadOnlyObject, container: Json, run: SeenRun) -> World:
+    """What cannot be read is not there."""
+    namespace = namespace_of(pod)
+    data = {source: await _data(api, namespace, *source) for source in set(_sources(pod, container))}
+    known = environment(pod, container, data)
+    security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
+    return World(
+        environment=known,
+        files=_files(pod, container, data),
+        hostname=hostname(pod),
+        user=security.get("runAsUser") or 0,
+        group=security.get("runAsGroup") or 0,
+        working_dir=container.get("workingDir") or "/",
+        process=command_of(container, known),
+        process_started_at=run.started_at,
+        now=clock.now,
+    )
+
+
+def _files(pod: ReadOnlyObject, container: Json, data: Mapping[Source, Mapping[str, str]]) -> dict[str, str]:
+    ip = (pod.get("status") or {}).get("podIP") or "127.0.0.1"
+    name = hostname(pod)
+    files = {
+        "/etc/hostname": f"{name}\n",
+        "/etc/hosts": f"127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n{ip}\t{name}\n",
+        "/etc/resolv.conf": _DNS.format(namespace_of(pod)),
+        "/etc/passwd": _PASSWD,
+    }
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
+    for volume, path, sub_path in mounted_at(container):
+        for file, content in _of_volume(volumes.get(volume) or {}, pod, data):
+            if not sub_path:
+                files[f"{path.rstrip('/')}/{file}"] = content
+            elif file == sub_path:
+                files[path] = content
+    return files
+
+
+def _of_volume(
+    volume: Json, pod: ReadOnlyObject, data: Mapping[Source, Mapping[str, str]]
+) -> Iterator[tuple[str, str]]:
+    for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+        for word, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+            if word in source:
+                name = source[word].get("name") or source[word].get("secretName") or ""
+                found = data.get((kind, name), {})
+                items = source[word].get("items") or [{"key": key, "path": key} for key in found]
+                yield from ((item["path"], found[item["key"]]) for item in items if item["key"] in found)
+        for item in (source.get("downwardAPI") or {}).get("items") or ():
+            yield item["path"], field_value(pod, (item.get("fieldRef") or {}).get("fieldPath") or "")
+
+
+def _sources(pod: ReadOnlyObject, container: Json) -> Iterator[Source]:
+    words = (("configMap", "ConfigMap"), ("secret", "Secret"))
+    for source in container.get("envFrom") or ():
+        yield from ((kind, source[f"{word}Ref"].get("name") or "") for word, kind in words if f"{word}Ref" in source)
+    for variable in container.get("env") or ():
+        source = variable.get("valueFrom") or {}
+        for word, kind in words:
+            if f"{word}KeyRef" in source:
+                yield kind, source[f"{word}KeyRef"].get("name") or ""
+    mounted = {volume for volume, _, _ in mounted_at(container)}
+    for volume in pod["spec"].get("volumes") or ():
+        if volume["name"] in mounted:
+            for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+                for word, kind in words:
+                    if word in source:
+                        yield kind, source[word].get("name") or source[word].get("secretName") or ""
+
+
+async def _data(api: Api, namespace: str, kind: str, name: str) -> Mapping[str, str]:
+    try:
+        obj = await api.get(CONFIG_MAPS if kind == "ConfigMap" else SECRETS, name, namespace)
+    except ApiError:
+        return {}
+    found = obj.get("data") or {}
+    if kind == "ConfigMap":
+        return dict(found)
+    return {key: base64.b64decode(text).decode("utf-8", "replace") for key, text in found.items()}

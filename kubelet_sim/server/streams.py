@@ -1,0 +1,116 @@
+"""The streams of an exec or attach over a WebSocket: stdin, stdout, stderr, and how it ended.
+
+Facts: apimachinery/pkg/util/remotecommand/constants.go and the protocols v4 and v5 of channel.k8s.io (v1.36): the first
+byte of a message is its channel; in v5 the channel 255 says which one is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import orjson
+
+from kubelet_sim.server.exchange import HungUp
+from kubelet_sim.server.websocket import WebSocket
+from kubelet_sim.shell.effects import STDOUT
+from kubeloop.apimachinery.meta import Object
+from kubeloop.runtime.http_request import Request
+
+SUBPROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+
+_STDIN, _ERROR, _CLOSE = 0, 3, 255
+_MAX_WAITING = 64  # pieces of input nobody has read yet; then the other end has to wait
+_ENTER, _INTERRUPT, _END, _BACKSPACE = b"\r\n", 3, 4, (8, 127)
+
+
+class Streams:
+    """`has_terminal`: what is typed is shown, and both outputs are one."""
+
+    def __init__(self, socket: WebSocket, request: Request) -> None:
+        self._socket = socket
+        self.has_stdin, self._has_stdout, self._has_stderr, self.has_terminal = (
+            request.first(name) == "1" for name in ("input", "output", "error", "tty")
+        )
+        self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)  # b"": the end
+        self._pending = b""
+        self._has_ended = not self.has_stdin
+        self.interrupted = asyncio.Event()
+
+    async def run(self) -> None:
+        """Take in what comes. Raises HungUp when the other end is gone."""
+        while (message := await self._socket.receive()) is not None:
+            channel, data = (message[0], message[1:]) if message else (-1, b"")
+            if channel == _CLOSE and data[:1] == bytes([_STDIN]):
+                await self._input.put(b"")
+            elif channel == _STDIN and (piece := await self._typed(data) if self.has_terminal else data):
+                await self._input.put(piece)
+        raise HungUp
+
+    async def write(self, stream: int, text: str) -> None:
+        if self.has_terminal:
+            stream, text = STDOUT, text.replace("\n", "\r\n")
+        if (self._has_stdout if stream == STDOUT else self._has_stderr) and text:
+            await self._socket.send(bytes([stream]) + text.encode("utf-8", "replace"))
+
+    async def read_line(self) -> str:
+        """With its end; "" when there is no more."""
+        while b"\n" not in self._pending and not self._has_ended:
+            piece = await self._input.get()
+            self._has_ended = not piece or (piece[-1:] == bytes([_END]) and self.has_terminal)
+            self._pending += piece.rstrip(bytes([_END])) if self.has_terminal else piece
+        line, end, self._pending = self._pending.partition(b"\n")
+        return (line + end).decode("utf-8", "replace")
+
+    async def end(self, status: Object) -> None:
+        await self._socket.send(bytes([_ERROR]) + orjson.dumps(status))
+        await self._socket.close()
+
+    # --- a terminal
+
+    _line = b""
+
+    async def _typed(self, data: bytes) -> bytes:
+        """What a terminal makes of keys: they are shown, and lines are handed on when they are done."""
+        done, shown = b"", b""
+        for key in data:
+            if key in _ENTER:
+                done, shown, self._line = done + self._line + b"\n", shown + b"\r\n", b""
+            elif key == _INTERRUPT:
+                shown, self._line = shown + b"^C\r\n", b""
+                self.interrupted.set()
+            elif key == _END:
+                if not self._line:
+                    done += bytes([_END])
+            elif key in _BACKSPACE:
+                if self._line:
+                    shown, self._line = shown + b"\b \b", self._line[:-1]
+            elif key >= 32 or key == 9:
+                shown, self._line = shown + bytes([key]), self._line + bytes([key])
+        if shown:
+            await self._socket.send(bytes([STDOUT]) + shown)
+        return done
+
+
+def exit_status(code: int) -> Object:
+    """What a kubelet says of a command that has ended."""
+    if code == 0:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with exit code {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
+
+
+def failure(why: str) -> Object:
+    """Of a command that could not be started."""
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"Internal error occurred: {why}",
+        "reason": "InternalError",
+        "details": {"causes": [{"message": why}]},
+        "code": 500,
+    }

@@ -1,0 +1,102 @@
+"""A WebSocket on a connection whose request has been read: messages in, messages out.
+
+The protocol is that of the library `websockets`, without its own connections. It takes 50 ms to load, so it is loaded
+when the first WebSocket is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubelet_sim.server.exchange import Exchange, HungUp, Refused
+from kubeloop.runtime.http_request import Request
+
+if TYPE_CHECKING:
+    from websockets.server import ServerProtocol
+
+MAX_MESSAGE_BYTES = 1 << 20
+_CHUNK = 64 * 1024
+NORMAL_CLOSURE = 1000
+
+
+class WebSocket:
+    def __init__(self, exchange: Exchange, protocol: ServerProtocol) -> None:
+        self._exchange, self._protocol = exchange, protocol
+        self._messages: list[bytes] = []  # received, at most those of one chunk
+        self._begun = b""  # of a message in several frames
+        self._is_closed = False
+        self.subprotocol = protocol.subprotocol or ""
+
+    @classmethod
+    async def accept(cls, request: Request, exchange: Exchange, subprotocols: Sequence[str]) -> WebSocket:
+        """With the first of the client's subprotocols that is known. Refused where the client asks for none of them."""
+        from websockets.http11 import Request as Handshake
+        from websockets.server import ServerProtocol
+        from websockets.typing import Subprotocol
+
+        known = [Subprotocol(name) for name in subprotocols]
+        offered = [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",")]
+        if request.headers.get("upgrade", "").lower() != "websocket":
+            raise Refused(400, "only WebSockets are upgraded")
+        chosen = next((name for name in known if name in offered), None)
+        if chosen is None:
+            raise Refused(403, f"unable to negotiate protocol: client supports {offered}, server accepts {known}")
+        protocol = ServerProtocol(
+            subprotocols=known, select_subprotocol=lambda server, names: chosen, max_size=MAX_MESSAGE_BYTES
+        )
+        protocol.receive_data(request.head)
+        handshake = protocol.events_received()[0]
+        assert isinstance(handshake, Handshake)
+        response = protocol.accept(handshake)
+        protocol.send_response(response)
+        await _flush(exchange, protocol)
+        if response.status_code != 101:
+            raise HungUp
+        return cls(exchange, protocol)
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the other end has closed."""
+        while not self._messages:
+            if self._is_closed:
+                return None
+            data = await self._exchange.reader.read(_CHUNK)
+            if data:
+                self._protocol.receive_data(data)
+            else:
+                self._protocol.receive_eof()
+                self._is_closed = True
+            self._take()
+            await _flush(self._exchange, self._protocol)
+        return self._messages.pop(0)
+
+    def _take(self) -> None:
+        from websockets.frames import Frame, Opcode
+
+        for event in self._protocol.events_received():
+            assert isinstance(event, Frame)
+            if event.opcode is Opcode.CLOSE:
+                self._is_closed = True
+            elif event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+                self._begun += bytes(event.data)
+                if event.fin:
+                    self._messages.append(self._begun)
+                    self._begun = b""
+
+    async def send(self, data: bytes) -> None:
+        """Waits while the other end is slow. HungUp where it has closed."""
+        if self._is_closed:
+            raise HungUp
+        self._protocol.send_binary(data)
+        await _flush(self._exchange, self._protocol)
+
+    async def close(self) -> None:
+        if not self._is_closed:
+            self._protocol.send_close(NORMAL_CLOSURE)
+            await _flush(self._exchange, self._protocol)
+
+
+async def _flush(exchange: Exchange, protocol: ServerProtocol) -> None:
+    data = b"".join(protocol.data_to_send())
+    if data:
+        await exchange.write_raw(data)
