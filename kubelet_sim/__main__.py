@@ -13,6 +13,8 @@ from kubelet_sim import simulator
 from kubelet_sim.server.access import Access
 from kubelet_sim.server.server import Serving
 from kubelet_sim.settings import Settings
+from kubelet_sim.stages.expression import StageError
+from kubelet_sim.stages.model import Stage, read_file
 from kubeloop.apimachinery import quantity
 from kubeloop.arguments import release_of
 from kubeloop.runtime import flags, process
@@ -103,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         default=default.init_seconds,
         help="how long an init container runs of which nothing else is known (default %(default)s)",
     )
+    pods.add_argument(
+        "--stages", type=_stages, default=(), metavar="FILE", help="stages (kwok's) that pods go through instead"
+    )
     server = parser.add_argument_group("logs, exec, attach and port-forward, for the API server")
     server.add_argument("--port", type=int, default=0, help="on loopback (default: any that is free)")
     server.add_argument("--client-token-file", type=Path, metavar="FILE", help="serve only whoever shows this token")
@@ -112,6 +117,13 @@ def _parser() -> argparse.ArgumentParser:
         "--client-ca-file", type=Path, metavar="FILE", help="serve only whoever shows a certificate of this authority"
     )
     return parser
+
+
+def _stages(file: str) -> tuple[Stage, ...]:
+    try:
+        return tuple(read_file(Path(file)))
+    except (StageError, OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -128,6 +140,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         node_cidr=arguments.node_cidr,
         kubernetes_version=arguments.kubernetes_version,
         faults=arguments.faults,
+        stages=arguments.stages,
         shard=arguments.shard[0],
         shards=arguments.shard[1],
     )

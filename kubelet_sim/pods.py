@@ -21,6 +21,7 @@ from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pressure import Pressures
 from kubelet_sim.references import References
 from kubelet_sim.settings import Settings
+from kubelet_sim.stages.player import StagePlayer
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.status_patch import status_patch
 from kubeloop.apimachinery.clock import Clock
@@ -51,12 +52,14 @@ class PodReconciler:
         attachments: Attachments,
         pressures: Pressures,
         faults: Faults,
+        stages: StagePlayer,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._attachments, self._pressures, self._faults = attachments, pressures, faults
+        self._stages = stages
         self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
@@ -80,6 +83,8 @@ class PodReconciler:
         held = self._hold(obj)
         if held is not None:
             return held
+        if self._stages.takes(obj):
+            return await self._play(obj)
         pod = self._read(obj)
         runtime = await self._with_references(obj, await self._runtime(obj, pod))
         runtime = await self._with_volumes(obj, pod, runtime)
@@ -108,6 +113,12 @@ class PodReconciler:
             return RequeueAfter((due - now).total_seconds())
         self._late.pop(key, None)
         return None
+
+    async def _play(self, obj: Object) -> Result:
+        """A pod that is given over to stages has no other life."""
+        identity = self._identities[_node_of(obj)]
+        known = (obj.get("status") or {}).get("podIP") or ""
+        return await self._stages.play(obj, identity.address, lambda: self._address(obj, known, identity), self._keep)
 
     def _read(self, obj: ReadOnlyObject) -> PodSpec:
         influence = self._faults.on_pod(obj) if self._faults else None
@@ -144,7 +155,7 @@ class PodReconciler:
         if allocation.is_changed(obj, runtime.allocated):
             obj = allocation.with_allocated(obj, runtime.allocated)
         self._ledger.change(node_name, obj, pod.uid)
-        return replace(runtime, ip=self._address(obj, runtime, identity))
+        return replace(runtime, ip=self._address(obj, runtime.ip, identity))
 
     async def _with_references(self, obj: ReadOnlyObject, runtime: PodRuntime) -> PodRuntime:
         """Looked at while a container has yet to start."""
@@ -193,11 +204,11 @@ class PodReconciler:
         seen = allocation.with_allocated(obj, runtime.allocated)
         return seen, self._read(seen), runtime
 
-    def _address(self, obj: ReadOnlyObject, runtime: PodRuntime, identity: NodeIdentity) -> str:
+    def _address(self, obj: ReadOnlyObject, known: str, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
             return identity.address
-        if runtime.ip:
-            return runtime.ip
+        if known:
+            return known
         node = self._nodes.get(ObjectKey("", identity.name)) or {}
         block = (node.get("spec") or {}).get("podCIDR") or self._addresses.block(identity.index)
         return self._addresses.allocate(uid_of(obj), block)
@@ -235,9 +246,12 @@ class PodReconciler:
             )
         except NotFound:
             return  # gone; the informer will say so
-        known = self._pods.get(key)
+        self._keep(answer)
+
+    def _keep(self, answer: Object) -> None:
+        known = self._pods.get(key_of(answer))
         if known is not None and is_older(known, answer):
-            self._answers[key] = answer
+            self._answers[key_of(answer)] = answer
 
     async def _remove(self, pod: PodSpec) -> None:
         if pod.uid in self._removed:
@@ -289,6 +303,7 @@ class PodReconciler:
         self._runtimes.pop(key, None)
         self._answers.pop(key, None)
         self._late.pop(key, None)
+        self._stages.forget(key)
         self._removed.discard(uid)
         self._ledger.remove(uid)
         self._addresses.release(uid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubelet_sim.stages.model import Stage
 from kubeloop.apimachinery.releases import DEFAULT
 
 
@@ -27,6 +28,7 @@ class Settings:
     node_cidr: str = "172.18.0.0/16"
     forward_to: str = ""  # where the kubelets' API is really served, for all of them; "": nowhere
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
+    stages: tuple[Stage, ...] = ()  # what pods go through that are given over to them
     faults: bool = False  # bring the kind Fault into the cluster
     shard: int = 0
     shards: int = 1

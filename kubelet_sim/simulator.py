@@ -24,8 +24,10 @@ from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.routes import routes
 from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.settings import Settings
+from kubelet_sim.stages.player import StagePlayer
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
+from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
@@ -53,12 +55,25 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
 
     attachments = Attachments(manager.api, report)
     pressures, faults = Pressures(), Faults(nodes)
+    version = git_version(settings.kubernetes_version)
+    stages = StagePlayer(manager.api, manager.clock, manager.rng, recorders, settings.stages, version)
     node_reconciler = NodeReconciler(
         manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, faults, own, settings
     )
     lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own, faults)
     pod_reconciler = PodReconciler(
-        manager.api, manager.clock, manager.rng, pods, nodes, recorders, attachments, pressures, faults, own, settings
+        manager.api,
+        manager.clock,
+        manager.rng,
+        pods,
+        nodes,
+        recorders,
+        attachments,
+        pressures,
+        faults,
+        stages,
+        own,
+        settings,
     )
     node_controller = Controller("kubelet-nodes", node_reconciler, [Watches(nodes, own_node)], workers=_NODE_WORKERS)
     lease_controller = Controller("kubelet-leases", lease_reconciler, workers=_NODE_WORKERS)

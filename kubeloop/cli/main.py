@@ -75,6 +75,9 @@ def up(
     metric_resolution: Annotated[
         str, typer.Option(envvar="KUBELOOP_METRIC_RESOLUTION", help="how often it looks at usage")
     ] = "15s",
+    stages: Annotated[
+        Path | None, typer.Option(envvar="KUBELOOP_STAGES", help="a file of stages (kwok's) that pods go through")
+    ] = None,
     faults: Annotated[
         bool, typer.Option("--faults", envvar="KUBELOOP_FAULTS", help="failures of nodes and pods as objects (Fault)")
     ] = False,
@@ -102,6 +105,7 @@ def up(
         metrics_server=metrics_server,
         metric_resolution=metric_resolution,
         faults=faults,
+        stages=stages,
         detach=detach,
         secure=secure,
         kubernetes_version=kubernetes_version,

@@ -38,6 +38,7 @@ class UpOptions:
     controllers_args: tuple[str, ...] = ()
     metrics_server: bool = False  # serves simulated usage as metrics.k8s.io
     metric_resolution: str = "15s"  # how often usage is looked at
+    stages: Path | None = None  # a file of stages that pods go through
     faults: bool = False  # failures of nodes and pods as objects
 
     @property
@@ -75,6 +76,8 @@ class UpOptions:
             for argument in arguments:
                 if not argument.startswith("-"):
                     raise UsageError(f"{flag}={argument}: write {flag}=--flag=value")
+        if self.stages is not None and not self.stages.is_file():
+            raise UsageError(f"--stages={self.stages}: there is no such file")
         if why := duration_error(self.metric_resolution):
             raise UsageError(f"--metric-resolution={self.metric_resolution}: {why}")
         if duration_seconds(self.metric_resolution) <= 0:
@@ -100,6 +103,7 @@ class UpOptions:
             *(["--metrics-server"] if self.metrics_server else []),
             f"--metric-resolution={self.metric_resolution}",
             *(["--faults"] if self.faults else []),
+            *([f"--stages={self.stages}"] if self.stages else []),
         ]
 
 

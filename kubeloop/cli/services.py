@@ -131,6 +131,7 @@ def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
         f"--node-ephemeral-storage={options.node_ephemeral_storage}",
         *(["--faults"] if options.faults else []),
         *(secured.kubelet_flags if secured else [f"--client-token-file={kubelet_token(options.data_dir)}"]),
+        *([f"--stages={options.stages.resolve()}"] if options.stages else []),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_kubectl_debug_joins_a_pod(kubectl: Kubectl) -> None:
     """Its container runs beside the others."""
     kubectl("apply -f -", stdin=a_pod("sick", {}))
     kubectl("wait pod/sick --for=condition=Ready --timeout=30s")
-    kubectl("debug sick --image=busybox --container=doctor --attach=false -- sh -c sleep")
+    kubectl("debug sick --image=busybox --container=doctor --attach=false -- sleep 1000")
     running = "{.status.ephemeralContainerStatuses[0].state.running.startedAt}"
     eventually(lambda: kubectl(f"get pod sick -o jsonpath={running}"), "the debugger runs")
 
@@ -107,6 +108,36 @@ def test_a_node_fails_and_comes_back() -> None:
         assert " Ready " in kubectl("get node node-0")
         kubectl("delete fault off")
         eventually(lambda: " Ready " in kubectl("get node node-1"), "it is back")
+
+
+STAGE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: soon}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {life: short}
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Pending]}
+  delay: {durationMilliseconds: 500}
+  next:
+    statusTemplate: |
+      phase: {{ index .metadata.annotations "phase" | Quote }}
+"""
+
+
+def test_pods_go_through_stages(tmp_path: Path) -> None:
+    """kubeloop up --stages: kubectl shows what the template says, and other pods run as ever."""
+    file = tmp_path / "stages.yaml"
+    file.write_text(STAGE)
+    with Stack(UpOptions(nodes=1, stages=file)) as stack:
+        kubectl = stack.kubectl
+        kubectl("run short --image=nginx --labels=life=short --annotations=phase=Succeeded")
+        kubectl("run long --image=nginx")
+        eventually(lambda: "Succeeded" in kubectl("get pod short -o jsonpath={.status.phase}"), "the stage was entered")
+        kubectl("wait pod/long --for=condition=Ready --timeout=30s")
+        kubectl("delete pod short --timeout=30s")
 
 
 def restarts(kubectl: Kubectl, name: str) -> str:

@@ -74,6 +74,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "metrics_server": True,
         "metric_resolution": "1s",
         "faults": True,
+        "stages": Path("s.yaml"),
     }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
@@ -94,4 +95,5 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--metrics-server",
         "--metric-resolution=1s",
         "--faults",
+        "--stages=s.yaml",
     ] == options.as_flags()
