@@ -6,7 +6,7 @@ from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import JOBS, NODES, PODS, Resource
 from kubeloop.testing.builders import a_deployment, a_job, a_node, a_pod, a_service
 from kubeloop.testing.cluster import Cluster, Write
-from kubeloop.testing.faults import ReplayEvents, StaleLists
+from kubeloop.testing.faults import StaleLists
 from kubeloop.testing.scenario import Live, Scenario
 from tests.level_triggered.loops import all_loops, kubelets, processes, the_scheduler
 from tests.level_triggered.scenarios import jobs
@@ -161,7 +161,7 @@ def one_that_ends() -> Object:
 LIFECYCLE = "node-lifecycle-controller"
 
 SCENARIOS = (
-    # Shown a past from before its own bindings and evictions, which it forgot as it died, it would bind to room that is
+    # Shown a list from before its own bindings and evictions, which it forgot as it died, it would bind to room that is
     # taken and evict once more, as upstream's.
     Scenario(
         "scheduler",
@@ -169,7 +169,7 @@ SCENARIOS = (
         places_for_all,
         reduce=without_places,
         laws=(no_more_than_fit,),
-        spared=(StaleLists, ReplayEvents),
+        spared=(StaleLists,),
     ),
     Scenario(
         "kubelet",
