@@ -1,10 +1,11 @@
-"""The kubelets' own API, as far as the API server asks for it: logs, exec, attach. One for all nodes.
+"""The kubelets' own API, as far as the API server asks for it: logs, exec, attach, port-forward. One for all nodes.
 
     server        connections, who may come in, which path leads where
     exchange      one answer: whole, as a stream, or the connection itself
     pods          pods, their containers and runs as the API shows them; who waits for changes
     logs          /containerLogs
     remote        /exec, /attach
+    port_forward  /portForward, in frames of SPDY (spdy)
     streams       their protocol over a WebSocket (websocket)
     container_world, cluster   what a shell in a container sees of it, and of others
     access        who may ask

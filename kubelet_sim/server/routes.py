@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubelet_sim.server.cluster import Cluster
 from kubelet_sim.server.logs import ContainerLogs
 from kubelet_sim.server.pods import Pods
+from kubelet_sim.server.port_forward import PortForward
 from kubelet_sim.server.remote import End, Remote
 from kubelet_sim.server.server import Routes
 from kubeloop.client.informer import Informer
@@ -19,4 +20,5 @@ def routes(manager: Manager, informer: Informer, pods: Pods, end: End) -> Routes
         "attach": remote.attach,
         "containerLogs": logs.answer,
         "exec": remote.exec,
+        "portForward": PortForward(pods).answer,
     }

@@ -26,29 +26,30 @@ class WebSocket:
         self._messages: list[bytes] = []  # received, at most those of one chunk
         self._begun = b""  # of a message in several frames
         self._is_closed = False
-        self.subprotocol = protocol.subprotocol or ""
 
     @classmethod
     async def accept(cls, request: Request, exchange: Exchange, subprotocols: Sequence[str]) -> WebSocket:
         """With the first of the client's subprotocols that is known. Refused where the client asks for none of them."""
         from websockets.http11 import Request as Handshake
         from websockets.server import ServerProtocol
-        from websockets.typing import Subprotocol
 
-        known = [Subprotocol(name) for name in subprotocols]
         offered = [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",")]
         if request.headers.get("upgrade", "").lower() != "websocket":
             raise Refused(400, "only WebSockets are upgraded")
-        chosen = next((name for name in known if name in offered), None)
+        chosen = next((name for name in subprotocols if name in offered), None)
         if chosen is None:
-            raise Refused(403, f"unable to negotiate protocol: client supports {offered}, server accepts {known}")
-        protocol = ServerProtocol(
-            subprotocols=known, select_subprotocol=lambda server, names: chosen, max_size=MAX_MESSAGE_BYTES
-        )
+            raise Refused(
+                403, f"unable to negotiate protocol: client supports {offered}, server accepts {subprotocols}"
+            )
+        protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
         protocol.receive_data(request.head)
         handshake = protocol.events_received()[0]
         assert isinstance(handshake, Handshake)
+        # Chosen here: the names that Kubernetes gives its protocols are no tokens of HTTP (`SPDY/3.1+…`).
+        del handshake.headers["Sec-WebSocket-Protocol"]
         response = protocol.accept(handshake)
+        if response.status_code == 101:
+            response.headers["Sec-WebSocket-Protocol"] = chosen
         protocol.send_response(response)
         await _flush(exchange, protocol)
         if response.status_code != 101:
