@@ -1,7 +1,8 @@
 """Connections to webhooks and aggregated API servers: one set for each address and trust, kept for the next call.
 
 Loaded with the first server that is called, as httpx takes a while. Connections are HTTP/1.1, as upstream's are to
-anything but localhost, and at most MAX_CONNECTIONS a set: further calls wait for one within their own timeout.
+anything but localhost, and as many as calls are under way: a watch that is passed on keeps one for as long as its
+client keeps his, and a hundred of those may not hold up the next call. Idle ones are kept up to MAX_IDLE_CONNECTIONS.
 """
 
 from __future__ import annotations
@@ -24,16 +25,14 @@ from kubeloop.apimachinery.field import go_quote
 Transports = Callable[[ssl.SSLContext], httpx.AsyncBaseTransport]
 Headers = Mapping[str, str] | Sequence[tuple[bytes, bytes]]
 
-MAX_CONNECTIONS = 100  # to one address
+MAX_IDLE_CONNECTIONS = 100  # to one address
 MAX_SETS = 200  # as upstream's cache of clients; full: the one idle longest is closed
 IDLE_SECONDS = 90.0
 
 
 def real_transport(context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
     """HTTP/1.1 over sockets; proxies of the environment are left alone."""
-    limits = httpx.Limits(
-        max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
-    )
+    limits = httpx.Limits(max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS)
     return httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
 
 
