@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controllers import children
-from kubeloop.apimachinery.errors import AlreadyExists, NotFound
+from kubeloop.apimachinery.errors import AlreadyExists, Conflict, NotFound
 from kubeloop.apimachinery.meta import (
     Object,
+    ObjectKey,
     ReadOnlyObject,
     controller_reference,
+    is_controlled_by,
     key_of,
     labels_of,
     metadata,
@@ -90,12 +92,18 @@ def new_revision(
 
 
 class History:
-    """The revisions of the owners of one kind."""
+    """The revisions of the owners of one kind.
+
+    One that was just made is known before the cache shows it: the next one's number depends on it.
+    """
 
     def __init__(self, api: Api, revisions: Informer, owner_resource: Resource) -> None:
         self._api, self._owner_resource = api, owner_resource
         self._revisions = children.index(revisions)
         self._own_writes = OwnWrites()
+        self._made: dict[ObjectKey, Object] = {}  # and not seen yet; everything that is listed anew is seen
+        revisions.add_handler(lambda delta: self._forget_made(key_of(delta.obj)))
+        revisions.add_relist_handler(self._made.clear)
 
     async def claim(self, owner: ReadOnlyObject, selector: LabelSelector, candidates: Sequence[Object]) -> list[Object]:
         """Those of the candidates that are the owner's now, in order."""
@@ -104,15 +112,20 @@ class History:
 
     def candidates(self, owner: ReadOnlyObject) -> list[Object]:
         """The owner's own, and the orphans it might adopt."""
-        return [self._own_writes.latest(found) for found in children.candidates(self._revisions, owner)]
+        made = [found for found in self._made.values() if is_controlled_by(found, owner)]
+        return [self._own_writes.latest(found) for found in [*children.candidates(self._revisions, owner), *made]]
 
     async def create(self, revision: Object) -> Object | None:
         """The revision, or the one of that name that says the same; None where that says another thing."""
         try:
-            return await self._api.create(CONTROLLER_REVISIONS, revision)
+            made = await self._api.create(CONTROLLER_REVISIONS, revision)
         except AlreadyExists:
-            found = await self._api.get(CONTROLLER_REVISIONS, name_of(revision), namespace_of(revision))
-            return found if says(found, template_of(revision)) else None
+            made = await self._api.get(CONTROLLER_REVISIONS, name_of(revision), namespace_of(revision))
+            if not says(made, template_of(revision)):
+                return None
+        if self._revisions.get(key_of(made)) is None:
+            self._made[key_of(made)] = made
+        return made
 
     async def renumber(self, revision: ReadOnlyObject, number: int) -> Object:
         return await self._update(revision, {**revision, "revision": number})
@@ -124,15 +137,23 @@ class History:
 
     async def delete(self, revision: ReadOnlyObject) -> None:
         self._own_writes.forget(key_of(revision))
+        self._forget_made(key_of(revision))
         try:
             await self._api.delete(CONTROLLER_REVISIONS, name_of(revision), namespace_of(revision))
         except NotFound:
             return
 
     async def _update(self, revision: ReadOnlyObject, changed: Object) -> Object:
-        written = await self._api.update(CONTROLLER_REVISIONS, changed)
+        try:
+            written = await self._api.update(CONTROLLER_REVISIONS, changed)
+        except (NotFound, Conflict):
+            self._forget_made(key_of(revision))  # somebody else was faster: what the cache will say is right
+            raise
         self._own_writes.wrote(revision, written)
         return written
+
+    def _forget_made(self, key: ObjectKey) -> None:
+        self._made.pop(key, None)
 
 
 def _without_nulls(value: Any) -> Any:

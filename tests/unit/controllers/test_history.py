@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from typing import Any
 
 import pytest
 
 from controllers import history
-from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.resource import DAEMON_SETS
+from kubeloop.apimachinery.meta import Object, name_of
+from kubeloop.apimachinery.resource import CONTROLLER_REVISIONS, DAEMON_SETS, STATEFUL_SETS
+from kubeloop.client.informer import Informer
+from kubeloop.client.reflector import Scope
+from kubeloop.testing.builders import a_stateful_set
+from kubeloop.testing.cluster import Cluster, run_cluster
 from tests.unit.controllers.workloads import a_template, seconds_ago
 
 
@@ -64,3 +70,35 @@ def test_a_revision_is_described_as_its_owner() -> None:
         found["revision"],
     )
     assert [("DaemonSet", "u")] == [(owner["kind"], owner["uid"]) for owner in found["metadata"]["ownerReferences"]]
+
+
+def test_a_revision_that_was_just_made_is_known() -> None:
+    """Before the cache has it, and no longer than it exists: the next one's number follows from it."""
+
+    async def check(cluster: Cluster) -> None:
+        informer = Informer(cluster.api, Scope(CONTROLLER_REVISIONS), cluster.clock, random.Random(1))
+        past = history.History(cluster.api, informer, STATEFUL_SETS)
+        web, other = [await cluster.create(a_stateful_set(name)) for name in ("web", "other")]
+
+        def known() -> list[str]:
+            return [name_of(found) for found in past.candidates(web)]
+
+        for _ in range(2):  # the second time it exists already
+            made = await past.create(history.new_revision(web, STATEFUL_SETS, "a", 1, {}))
+            assert made is not None
+            assert ["web-a"] == known()
+            assert not past.candidates(other)
+
+        running = asyncio.create_task(informer.run())
+        await informer.wait_for_sync()
+        assert ["web-a"] == known()
+        await past.create(history.new_revision(web, STATEFUL_SETS, "b", 2, {}))
+        assert ["web-a", "web-b"] == known()
+        await cluster.clock.sleep(1)
+        assert ["web-a", "web-b"] == known()
+        await cluster.delete(made)
+        await cluster.clock.sleep(1)
+        assert ["web-b"] == known()
+        running.cancel()
+
+    run_cluster(check)
