@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from controllers.scheduler.events import RegisteredEvent
 from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.snapshot import Snapshot
 from controllers.scheduler.status import Status
@@ -107,7 +108,7 @@ class Handle:
     args: Mapping[str, Any] = field(default_factory=dict)  # the plugin's own arguments of this profile
     filtering: Callable[[], Filtering] = no_filtering  # the framework itself, for preemption; it is built last
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)  # those that Permit plugins hold back
-    preempting: set[str] = field(default_factory=set)  # uids of pods whose victims are being removed right now
+    preempting: PendingPreemptions = field(default_factory=PendingPreemptions)
     pause: Callable[[float], Awaitable[None]] = no_pause  # PreBind only: wait so many seconds, keeping nobody else back
 
 

@@ -10,6 +10,7 @@ import structlog
 from controllers.scheduler.announcer import Announcer
 from controllers.scheduler.interface import Nomination
 from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.pod_status import patch_status, status_patch
 from controllers.scheduler.preemption import BY_SCHEDULER, DISRUPTION_TARGET
@@ -24,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class PreemptionExecutor:
-    """`preempting` holds the uids of pods whose victims are not all asked to go yet: DefaultPreemption gates them."""
+    """`preempting` has the pods whose victims are not all asked to go yet: DefaultPreemption gates them."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class PreemptionExecutor:
         announcer: Announcer,
         nominator: Nominator,
         waiting: WaitingPods,
-        preempting: set[str],
+        preempting: PendingPreemptions,
         activate: Callable[[list[str]], None],
     ) -> None:
         self._api, self._clock, self._announcer = api, clock, announcer
@@ -45,22 +46,23 @@ class PreemptionExecutor:
         victims = [victim for victim in nomination.victims if not victim.is_being_deleted]
         if not victims:
             return
-        self._preempting.add(pod.uid)
+        self._preempting.begin(pod.uid)
         group.create_task(self._preempt(pod, nomination.node_name, victims), name=f"preemption for {pod.key}")
 
     async def _preempt(self, pod: PodInfo, node_name: str, victims: list[PodInfo]) -> None:
-        """All but the last go first; the gate opens before the last one goes, so that its end finds the pod waiting."""
+        """All but the last go first: the pod is not tried again before the last one was asked to go."""
         try:
             await self._take_back_promises(pod, node_name)
             async with asyncio.TaskGroup() as group:
                 for victim in victims[:-1]:
                     group.create_task(self._remove(pod, node_name, victim))
-            self._preempting.discard(pod.uid)
+            self._preempting.wait_for_last(pod.uid, victims[-1])
             await self._remove(pod, node_name, victims[-1])
+            self._preempting.end(pod.uid)
         except* ApiError as group_of_errors:
             errors = [str(error) for error in group_of_errors.exceptions]
             log.error("preemption failed", pod=str(pod.key), node=node_name, errors=errors)
-            self._preempting.discard(pod.uid)
+            self._preempting.end(pod.uid)
             self._activate([pod.uid])
 
     async def _take_back_promises(self, pod: PodInfo, node_name: str) -> None:

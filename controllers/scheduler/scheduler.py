@@ -28,6 +28,7 @@ from controllers.scheduler.hints import QueueingHints
 from controllers.scheduler.interface import CycleState, Handle, Lister
 from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.preemption_executor import PreemptionExecutor
 from controllers.scheduler.profile import Profile
@@ -71,7 +72,7 @@ class Scheduler:
         self.waiting = WaitingPods()
         self.cache = Cache()
         self.snapshot = Snapshot()
-        preempting: set[str] = set()
+        preempting = PendingPreemptions(pods.get)
         nominator = Nominator()
         handle = Handle(
             lister=lister, api=api, rng=rng, preempting=preempting, waiting_pods=self.waiting, pause=self._pause

@@ -44,6 +44,22 @@ def test_faults_change_nothing_of_the_end(name: str) -> None:
     assert not failures, "\n\n".join(map(str, failures))
 
 
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        (219, "cronjob-controller"),  # a watch that told history made the cache older
+        (736, "statefulset-controller"),  # a revision that no cache showed was not counted
+        (800, "scheduler"),  # a pod was tried again before its victim was asked to go
+        (2051, "scheduler"),
+    ],
+)
+def test_what_longer_campaigns_found_stays_mended(seed: int, name: str) -> None:
+    """Seeds beyond those that are always played."""
+    failures = list(CAMPAIGN.failures([seed], name))
+
+    assert not failures, "\n\n".join(map(str, failures))
+
+
 def test_every_loop_has_a_scenario() -> None:
     """A loop of the catalog that nobody disturbs is not known to be level-triggered."""
     assert not [loop.name for loop in catalog.LOOPS if loop.name not in NAMES]
