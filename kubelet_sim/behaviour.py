@@ -80,7 +80,7 @@ def behaviour_of(
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _stop_seconds(container),
         is_pullable=is_pullable(container.get("image") or ""),
         probes=probes,
-        ends_since=since if any(is_late(container["name"], word, late) for word in _ENDINGS) else None,
+        ends_since=since if late and any(is_late(container["name"], word, late) for word in _ENDINGS) else None,
     )
 
 

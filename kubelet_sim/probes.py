@@ -26,10 +26,8 @@ class Kind(StrEnum):
     READINESS = "readiness"
     LIVENESS = "liveness"
 
-    @property
-    def field(self) -> str:
-        """Of the container."""
-        return f"{self.value}Probe"
+
+FIELDS = {kind: f"{kind.value}Probe" for kind in Kind}  # of the container
 
 
 class Outcome(StrEnum):
@@ -97,8 +95,8 @@ def probes_of(
     said of it. Raises BehaviourError.
     """
     found: dict[Kind, Probe] = {}
-    for kind in Kind:
-        fields = container.get(kind.field)
+    for kind, name in FIELDS.items():
+        fields = container.get(name)
         if fields:
             text = said(container["name"], annotations, kind)
             outcomes = _outcomes(kind, text) if text else ()
@@ -112,14 +110,14 @@ def probes_of(
 
 def pointless(containers: Sequence[Mapping[str, Any]], annotations: Mapping[str, str]) -> Iterator[BehaviourError]:
     """Annotations about probes that are not there."""
-    for kind in Kind:
-        probed = {container["name"] for container in containers if container.get(kind.field)}
+    for kind, field in FIELDS.items():
+        probed = {container["name"] for container in containers if container.get(field)}
         for container in containers:
             word = f"{kind}.{container['name']}"
             if f"{PREFIX}{word}" in annotations and container["name"] not in probed:
-                yield error(word, f"the container has no {kind.field}")
+                yield error(word, f"the container has no {field}")
         if f"{PREFIX}{kind}" in annotations and not probed:
-            yield error(kind, f"no container has a {kind.field}")
+            yield error(kind, f"no container has a {field}")
 
 
 def _probe(fields: Mapping[str, Any], outcomes: Outcomes, since: datetime | None) -> Probe:
