@@ -7,7 +7,7 @@ to the loops. Of several processes with `--shard` each plays every so many-th no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 import structlog
 
@@ -63,7 +63,9 @@ class Pool(Mapping[str, NodeIdentity]):
 
 
 class PoolReconciler:
-    """`begin` is told of the nodes that are to be played from now on, if there are any."""
+    """`begin` is told of the nodes that are to be played from now on, if there are any; before the first of them
+    `prepared` is awaited.
+    """
 
     def __init__(
         self,
@@ -73,12 +75,15 @@ class PoolReconciler:
         pool: Pool,
         settings: Settings,
         begin: Callable[[Sequence[str]], None],
+        prepared: Callable[[], Awaitable[None]],
     ) -> None:
         self._api, self._config_maps, self._nodes = api, config_maps, nodes
-        self._pool, self._settings, self._begin = pool, settings, begin
+        self._pool, self._settings, self._begin, self._prepared = pool, settings, begin, prepared
         self._is_sized = False
 
     async def reconcile(self, key: ObjectKey) -> Result:
+        if not self._is_sized:
+            await self._prepared()
         asked_for = self._config_maps.get(ASKED_FOR)
         try:
             wanted = self._settings.nodes if asked_for is None else number_of_nodes(asked_for)

@@ -114,7 +114,7 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
                     pressure_controller.enqueue(key)
 
     asked_for = manager.informer(CONFIG_MAPS, ASKED_FOR.namespace, field_selector=f"metadata.name={ASKED_FOR.name}")
-    pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin)
+    pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin, served_faults.wait_for_sync)
     # A node whose registration was under way when it became one too many shows only later.
     of_pool = [For(asked_for), Watches(nodes, own.keys_of_surplus)]
     pool_controller = Controller("kubelet-pool", pool_reconciler, of_pool)
@@ -123,7 +123,6 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
     async def start() -> None:
         if settings.faults:
             await install_faults(manager.api)
-        await served_faults.wait_for_sync()
         pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)

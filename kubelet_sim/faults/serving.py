@@ -13,6 +13,8 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.manager import Manager
 
+_LOOK_SECONDS = 0.02
+
 
 class ServedFaults:
     """Before the manager runs."""
@@ -25,9 +27,9 @@ class ServedFaults:
 
     async def wait_for_sync(self) -> None:
         """Until the faults that there are are in force."""
-        if self._informer is not None:
-            await self._informer.wait_for_sync()
-            self._reconciler.refresh()
+        while self._informer is not None and not self._informer.has_synced:
+            await self._manager.clock.sleep(_LOOK_SECONDS)  # the kind may go while it is waited for
+        self._reconciler.refresh()
 
     def _note(self, delta: Delta) -> None:
         if delta.new is not None and _is_served(delta.new):

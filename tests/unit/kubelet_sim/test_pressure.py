@@ -33,6 +33,7 @@ def test_a_leaking_container_is_killed_and_restarted() -> None:
     ("usage", "limit", "seconds", "state"),
     [
         ("100Mi", "100Mi", 60, "running"),  # as much as it may
+        ("10Mi@0s,100Mi@9s", "100Mi", 9.5, "running"),
         ("101Mi", "100Mi", 5, "CrashLoopBackOff"),
         ("10Mi@20s,200Mi@20s", "100Mi", 19, "running"),  # a jump
         ("10Mi@20s,200Mi@20s", "100Mi", 20.5, "OOMKilled"),
