@@ -37,7 +37,7 @@ def main() -> int:
         serving = _serving(arguments)
     except OSError as error:
         parser.error(f"the kubelets cannot be served: {error}")
-    settings = replace(settings, forward_to=serving.forward_to)
+    settings = replace(settings, kubelet_port=serving.port)
     return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings, serving))
 
 

@@ -13,14 +13,11 @@ from typing import Any
 from kubelet_sim.addresses import node_address
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
-from kubeloop.apimachinery.forwarding import FORWARD_TO
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, labels_of
+from kubeloop.apimachinery.forwarding import SIMULATED_OS
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, labels_of
 from kubeloop.apimachinery.quantity import canonical
 from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
-
-KUBELET_PORT = 10250
-OS_IMAGE = "kubeloop simulated node"
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 _HEALTHY = (
@@ -75,23 +72,20 @@ def registration(identity: NodeIdentity, settings: Settings, now: datetime) -> O
     labels |= {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
     labels |= {"kubernetes.io/arch": "amd64", "beta.kubernetes.io/arch": "amd64"}
     labels["topology.kubernetes.io/zone"] = identity.zone
-    annotations = {FORWARD_TO: settings.forward_to} if settings.forward_to else {}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": identity.name, "labels": labels, "annotations": annotations},
+        "metadata": {"name": identity.name, "labels": labels},
         "spec": {},
         "status": status(identity, settings, (), now),
     }
 
 
-def missing_marks(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
-    """The merge patch that gives an existing node what every kubelet sets; others' labels and taints stay."""
-    wanted = registration(identity, settings, now)["metadata"]
-    labels = {key: value for key, value in wanted["labels"].items() if labels_of(node).get(key) != value}
-    annotations = {k: v for k, v in wanted["annotations"].items() if annotations_of(node).get(k) != v}
-    patch = {name: marks for name, marks in (("labels", labels), ("annotations", annotations)) if marks}
-    return {"metadata": patch} if patch else None
+def missing_labels(node: ReadOnlyObject, identity: NodeIdentity, settings: Settings, now: datetime) -> Object | None:
+    """The merge patch that gives an existing node the labels every kubelet sets; others' labels and taints stay."""
+    wanted = registration(identity, settings, now)["metadata"]["labels"]
+    missing = {key: value for key, value in wanted.items() if labels_of(node).get(key) != value}
+    return {"metadata": {"labels": missing}} if missing else None
 
 
 def status(
@@ -114,7 +108,7 @@ def status(
             {"type": "InternalIP", "address": identity.address},
             {"type": "Hostname", "address": identity.name},
         ],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.kubelet_port}},
         "nodeInfo": _node_info(identity, settings),
     }
 
@@ -172,7 +166,7 @@ def _node_info(identity: NodeIdentity, settings: Settings) -> Object:
         "systemUUID": f"00000000-0000-4000-8000-{number}",
         "bootID": f"00000000-0000-4000-9000-{number}",
         "kernelVersion": "6.12.0-kubeloop",
-        "osImage": OS_IMAGE,
+        "osImage": SIMULATED_OS,
         "containerRuntimeVersion": "containerd://2.1.0",
         "kubeletVersion": git_version(settings.kubernetes_version),
         "kubeProxyVersion": "",

@@ -85,7 +85,7 @@ class NodeReconciler:
     async def _adopt(self, identity: NodeIdentity) -> Object:
         """Of a node that is there already its labels and its status are brought up to date."""
         node = await self._api.get(NODES, identity.name)
-        patch = node_object.missing_marks(node, identity, self._settings, self._clock.now())
+        patch = node_object.missing_labels(node, identity, self._settings, self._clock.now())
         if patch is not None:
             node = await self._api.patch(NODES, identity.name, patch)
         await self._write(identity, node)

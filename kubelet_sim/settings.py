@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubelet_sim.stages.model import Stage
+from kubeloop.apimachinery.forwarding import DEFAULT_KUBELET_PORT
 from kubeloop.apimachinery.releases import DEFAULT
 
 
@@ -26,7 +27,7 @@ class Settings:
     init_seconds: float = 3.0
     pod_cidr: str = "10.128.0.0/9"
     node_cidr: str = "172.18.0.0/16"
-    forward_to: str = ""  # where the kubelets' API is really served, for all of them; "": nowhere
+    kubelet_port: int = DEFAULT_KUBELET_PORT  # where the kubelets' API is served on loopback, if it is another one
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
     stages: tuple[Stage, ...] = ()  # what pods go through that are given over to them
     faults: bool = False  # bring the kind Fault into the cluster

@@ -23,6 +23,7 @@ from apiserver.outgoing.trust import Trust
 from apiserver.outgoing.upgrade import Streams, joined, upgraded
 from apiserver.registry.options import Query
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Forbidden, InternalError, NotFound
+from kubeloop.apimachinery.forwarding import DEFAULT_KUBELET_PORT, kubelet_port_here
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 # In the scope of a request that asks for an upgrade: takes the client's connection over (connections.py).
@@ -30,7 +31,6 @@ UPGRADE = "kubeloop.upgrade"
 TakeOver = Callable[[], Streams]
 
 MAX_REFUSAL_BYTES = 50_000
-_KUBELET_PORT = 10250
 _LOG_OPTIONS = ("follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes")
 # Headers of an upgrade that are about the two ends, and about nothing between them.
 _HANDED_ON = ("sec-websocket-", "x-stream-protocol-version", "upgrade", "user-agent")
@@ -75,7 +75,7 @@ class Kubelets:
     def _peer(self, node: ReadOnlyObject) -> _Peer:
         shown = _node_address(node)
         try:
-            address = forwarded(node, "node")
+            address = forwarded(node, "node") or self._on_this_machine(node)
         except ForwardError as error:
             raise InternalError.because(str(error)) from error
         if address is None:
@@ -83,6 +83,10 @@ class Kubelets:
         known = self._credentials
         trust = Trust(address.host, known.ca_bundle, client_certificate=known.certificate)
         return _Peer(address, trust.over(address.is_plain), shown, known.token if address.is_plain else "")
+
+    def _on_this_machine(self, node: ReadOnlyObject) -> Address | None:
+        port = kubelet_port_here(node)
+        return Address(f"127.0.0.1:{port}", is_plain=self._credentials.certificate is None) if port else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def _node_address(node: ReadOnlyObject) -> str:
     if not found:
         types = " ".join(_ADDRESS_TYPES)
         raise ApiError(f"no preferred addresses found; known addresses: {list(known)}; preferred: [{types}]")
-    port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or _KUBELET_PORT
+    port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or DEFAULT_KUBELET_PORT
     return f"[{found}]:{port}" if ":" in found else f"{found}:{port}"
 
 

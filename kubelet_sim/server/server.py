@@ -34,10 +34,9 @@ class Serving:
     tls: ssl.SSLContext | None = None
 
     @property
-    def forward_to(self) -> str:
-        """As nodes say it."""
-        host, port, *_ = self.listening.getsockname()
-        return f"{host}:{port}" if self.tls else f"http://{host}:{port}"
+    def port(self) -> int:
+        port: int = self.listening.getsockname()[1]
+        return port
 
 
 class KubeletServer:

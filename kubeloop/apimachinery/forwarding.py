@@ -1,11 +1,25 @@
-"""Where something simulated can really be reached: an annotation that the API server follows when it calls out."""
+"""Where something simulated can really be reached: what the API server follows when it calls out."""
 
 from __future__ import annotations
 
 import ipaddress
 
+from kubeloop.apimachinery.meta import ReadOnlyObject
+
 # On a Service or a Node: HOST:PORT, with `http://` before it where no TLS is spoken there.
 FORWARD_TO = "kubeloop.io/forward-to"
+
+# What a simulated node says that it runs: its addresses lead nowhere, its kubelet is on this machine.
+SIMULATED_OS = "kubeloop simulated node"
+DEFAULT_KUBELET_PORT = 10250  # also of a simulated kubelet that is not served
+
+
+def kubelet_port_here(node: ReadOnlyObject) -> int | None:
+    """The loopback port of a simulated node's kubelet; None of any other node, and where it is not served."""
+    status = node.get("status") or {}
+    port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or DEFAULT_KUBELET_PORT
+    is_simulated = (status.get("nodeInfo") or {}).get("osImage") == SIMULATED_OS
+    return port if is_simulated and port != DEFAULT_KUBELET_PORT else None
 
 
 def is_this_machine(host: str) -> bool:

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from kubelet_sim import simulator
-from kubelet_sim.node_object import OS_IMAGE
 from kubelet_sim.settings import Settings
+from kubeloop.apimachinery.forwarding import SIMULATED_OS
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, LEASES, NODES
 from kubeloop.testing.builders import a_config_map, a_node, a_pod
@@ -144,7 +144,7 @@ def test_a_node_that_shows_only_when_it_is_one_too_many_goes_too() -> None:
         await cluster.create(asking_for("1"))
         assert ["node-0"] == await names(cluster)
         late = await cluster.create(a_node("node-3"))
-        status = {"status": {"nodeInfo": {"osImage": OS_IMAGE}}}
+        status = {"status": {"nodeInfo": {"osImage": SIMULATED_OS}}}
         await cluster.api.patch(NODES, name_of(late), status, subresource="status")
         return await names(cluster)
 
