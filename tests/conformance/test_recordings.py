@@ -22,7 +22,7 @@ AREAS, DIFFERENT = _lines("must_pass.txt"), _lines("known_differences.txt")
 HELD = [recording for recording in recordings(AREAS) if recording.name not in DIFFERENT]
 COMPATIBILITY = Path(__file__).parents[2] / "docs/compatibility.md"
 # Most of a recording's time is waiting for loops, so a few are played at once.
-AT_ONCE = 4
+AT_ONCE = 6
 
 
 class Player:

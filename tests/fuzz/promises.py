@@ -37,6 +37,8 @@ UPSTREAM_ERRORS: tuple[str, ...] = (
     "target.kind: ",
     "target.name: ",
     "[target.kind: ",
+    # A Service where no ServiceCIDR has an address left, or all were deleted (registry/core/service/storage/alloc.go).
+    "Internal error occurred: failed to allocate a serviceIP for Service ",
     # A proxy to a Service without endpoints.
     "no endpoints available for service ",
     # A node that nobody serves (LocationStreamer, UpgradeAwareHandler).

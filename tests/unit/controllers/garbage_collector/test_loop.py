@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controllers import garbage_collector
-from kubeloop.apimachinery.meta import Object, finalizers_of, name_of, owner_references_of
+from kubeloop.apimachinery.meta import Object, finalizers_of, name_of, namespace_of, owner_references_of
 from kubeloop.apimachinery.resource import CONFIG_MAPS, EVENTS, SECRETS
 from kubeloop.runtime.manager import Manager
 from kubeloop.testing.builders import Builder, a_config_map, a_namespace
@@ -19,8 +19,14 @@ GHOST = {
 }
 
 
+async def config_maps(cluster: Cluster) -> dict[str, Object]:
+    """By name, but for the server's own."""
+    found = await cluster.list(CONFIG_MAPS)
+    return {name_of(obj): obj for obj in found if namespace_of(obj) != "kube-system"}
+
+
 async def names(cluster: Cluster) -> set[str]:
-    return {name_of(obj) for obj in await cluster.list(CONFIG_MAPS)}
+    return set(await config_maps(cluster))
 
 
 async def gone(cluster: Cluster, *expected: str) -> None:
@@ -47,7 +53,7 @@ def test_what_a_deletion_leaves(policy: str, left: set[str]) -> None:
         await cluster.delete(a, propagation_policy=policy)
         await gone(cluster, "a")
         await cluster.settled()
-        found = {name_of(obj): obj for obj in await cluster.list(CONFIG_MAPS)}
+        found = await config_maps(cluster)
         return set(found), owner_references_of(found["b"]) if "b" in found else []
 
     assert (left, []) == run_cluster(check, processes=LOOPS)
