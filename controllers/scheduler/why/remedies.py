@@ -21,14 +21,14 @@ from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, SCHEDULE_A
 from controllers.scheduler.why import room
 from controllers.scheduler.why.changes import Change, Edit, Proposals
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.tolerations import Taint, is_tolerated
+from kubeloop.apimachinery.tolerations import UNSCHEDULABLE, Taint, is_tolerated
 
 
 def uncordon(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     def edit(obj: Object) -> None:
         obj["spec"].pop("unschedulable", None)
         # Of a cordon and its taint the one goes with the other.
-        obj["spec"]["taints"] = [t for t in obj["spec"].get("taints") or () if t.get("key") != _CORDON]
+        obj["spec"]["taints"] = [t for t in obj["spec"].get("taints") or () if t.get("key") != UNSCHEDULABLE]
 
     return [Change(f"uncordon {node.name}", 1, f"kubectl uncordon {node.name}", edit_node=edit)]
 
@@ -144,8 +144,6 @@ REMEDIES: Mapping[str, Proposals] = {
     PodTopologySpread.NAME: loosen_spread,
     InterPodAffinity.NAME: drop_pod_affinity,
 }
-
-_CORDON = "node.kubernetes.io/unschedulable"
 
 
 def _spelled(taint: Taint) -> str:

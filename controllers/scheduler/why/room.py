@@ -7,7 +7,7 @@ from typing import Any
 
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.requests import CPU, amount
+from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, amount
 from controllers.scheduler.why.changes import Change
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.quantity import BINARY_SI, of_milli_value, of_value
@@ -38,9 +38,9 @@ def removal(pods: Sequence[PodInfo], node: NodeInfo) -> Change:
 def _shortages(pod: PodInfo, node: NodeInfo) -> dict[str, tuple[int, int]]:
     """Of each resource there is too little of: what the pod asks for, and what is free."""
     compared = {
-        "cpu": (pod.cpu, node.allocatable_cpu - node.requested_cpu),
-        "memory": (pod.memory, node.allocatable_memory - node.requested_memory),
-        "ephemeral-storage": (pod.ephemeral_storage, node.allocatable_ephemeral - node.requested_ephemeral),
+        CPU: (pod.cpu, node.allocatable_cpu - node.requested_cpu),
+        MEMORY: (pod.memory, node.allocatable_memory - node.requested_memory),
+        EPHEMERAL_STORAGE: (pod.ephemeral_storage, node.allocatable_ephemeral - node.requested_ephemeral),
     }
     for name, asked in pod.scalars.items():
         compared[name] = (asked, node.allocatable_scalars.get(name, 0) - node.requested_scalars.get(name, 0))
@@ -84,13 +84,11 @@ def _asked(owner: Mapping[str, Any], resource: str) -> int:
 def _spelled(resource: str, number: int) -> str:
     if resource == CPU:
         return str(of_milli_value(number))
-    return str(of_value(number, BINARY_SI) if resource in ("memory", "ephemeral-storage") else of_value(number))
+    return str(of_value(number, BINARY_SI) if resource in (MEMORY, EPHEMERAL_STORAGE) else of_value(number))
 
 
 def _fewest(pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:
     """Pods whose room would be enough: one if one is, else the biggest ones; none where nothing helps."""
-    if any(asked > allocatable for asked, allocatable in _against_empty(pod, node)):
-        return ()
     removable = [other for other in node.pods.values() if not _comes_back(other)]
     fits: Callable[[Sequence[PodInfo]], bool] = lambda gone: _has_room(pod, node, gone)  # noqa: E731
     alone = [other for other in removable if fits([other])]
@@ -101,10 +99,6 @@ def _fewest(pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:
         if len(biggest) >= count and fits(biggest[:count]):
             return biggest[:count]
     return ()
-
-
-def _against_empty(pod: PodInfo, node: NodeInfo) -> Sequence[tuple[int, int]]:
-    return [(pod.cpu, node.allocatable_cpu), (pod.memory, node.allocatable_memory)]
 
 
 def _has_room(pod: PodInfo, node: NodeInfo, gone: Sequence[PodInfo]) -> bool:
