@@ -18,6 +18,7 @@ import kubelet_sim.__main__
 import kubelet_sim.metrics.__main__
 from kubeloop.cli.main import app
 from tests.architecture.source import ROOT
+from tests.e2e.clients.table import PAGE, marked_tests, with_table
 
 CLI = (ROOT / "docs" / "cli.md").read_text()
 PARSERS = {
@@ -102,3 +103,15 @@ def test_the_tour_of_the_readme_leads_through_folders_that_exist() -> None:
 
     assert len(paths) > 8
     assert [] == [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_the_table_of_clients_is_what_the_tests_show() -> None:
+    """`python -m tests.e2e.clients.table` would change nothing."""
+    page = PAGE.read_text()
+
+    assert page == with_table(page)
+
+
+def test_every_test_of_a_client_says_what_it_shows() -> None:
+    """By its mark, and every client of the table is shown by one."""
+    assert [] == [test.name for test in marked_tests() if not test.client]

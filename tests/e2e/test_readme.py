@@ -1,16 +1,16 @@
-"""What the README tells people to type, typed."""
+"""What the README and the pages of clients tell people to type, typed."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubeloop.cli.programs import find_kubectl
+from tests.e2e.clients.table import CLIENTS, Client
+from tests.testkit.pages import blocks, run, section
 from tests.testkit.stack import ROOT, Stack
 
 pytestmark = pytest.mark.e2e
@@ -18,10 +18,7 @@ pytestmark = pytest.mark.e2e
 
 def test_every_command_of_the_kubectl_tour_works(stack: Stack) -> None:
     """The kubectl section runs from top to bottom without an error."""
-    kubectl = find_kubectl()
-    assert kubectl is not None
-
-    done = _run(_commands("With kubectl"), stack, PATH=f"{kubectl.parent}:{os.environ['PATH']}")
+    done = run(_commands("With kubectl"), "bash", stack)
 
     assert 'deployment.apps "web" deleted' in done.stdout
     assert 'deployment "web" successfully rolled out' in done.stdout
@@ -29,7 +26,7 @@ def test_every_command_of_the_kubectl_tour_works(stack: Stack) -> None:
 
 def test_the_curl_tour_creates_lists_watches_and_is_refused(stack: Stack) -> None:
     """Each curl answers what the README says of it."""
-    done = _run(_commands("With curl"), stack)
+    done = run(_commands("With curl"), "bash", stack)
 
     created, listed, patched, event, refused, deleted = _answers(done.stdout)
     assert {"colour": "red"} == created["data"]
@@ -39,25 +36,33 @@ def test_the_curl_tour_creates_lists_watches_and_is_refused(stack: Stack) -> Non
     assert "Success" == deleted["status"]
 
 
+@pytest.mark.parametrize("client", [client.name for client in CLIENTS])
+def test_every_client_is_used_as_the_readme_says(stack: Stack, client: str) -> None:
+    """The snippet beneath its name runs as it stands."""
+    language, script = _snippets()[client]
+
+    run(script, language, stack)
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_every_page_of_a_client_runs_from_top_to_bottom(stack: Stack, client: Client, tmp_path: Path) -> None:
+    """docs/clients: the blocks in the language of the README's snippet, one after the other."""
+    language, _ = _snippets()[client.name]
+    page = (ROOT / "docs" / "clients" / f"{client.page}.md").read_text()
+
+    run("\n".join(blocks(page, language)), language, stack, cwd=tmp_path)
+
+
+def _snippets() -> dict[str, tuple[str, str]]:
+    """By client: (language, script)."""
+    text = section(ROOT / "README.md", "Use it from")
+    found = re.findall(r"^\*\*\[(.+?)\].*?```(\w+)\n(.*?)```", text, flags=re.MULTILINE | re.DOTALL)
+    return {client: (language, script) for client, language, script in found}
+
+
 def _commands(heading: str) -> str:
     """The bash blocks of one section, one after the other."""
-    sections = re.split(r"^## ", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
-    section = next(section for section in sections if section.startswith(heading))
-    return "\n".join(re.findall(r"```bash\n(.*?)```", section, flags=re.DOTALL))
-
-
-def _run(script: str, stack: Stack, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script.replace("http://127.0.0.1:8001", stack.server)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "KUBECONFIG": str(stack.kubectl.kubeconfig), **environment},
-    )
-    assert 0 == done.returncode, done.stderr
-    return done
+    return "\n".join(blocks(section(ROOT / "README.md", heading), "bash"))
 
 
 def _answers(text: str) -> list[dict[str, Any]]:

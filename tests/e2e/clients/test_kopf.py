@@ -19,18 +19,17 @@ import pytest
 
 from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.cli.kubeconfig_file import Login
-from kubeloop.cli.options import UpOptions
-from kubeloop.cli.programs import find_kubectl
 from kubeloop.cli.throwaway import free_port
 from tests.testkit.certificates import is_trusted
 from tests.testkit.eventually import eventually
 from tests.testkit.git_repositories import RealRepository
 from tests.testkit.operator_process import kubeconfig_of
+from tests.testkit.pages import blocks, search_path
 from tests.testkit.stack import ROOT, Kubectl, Stack, is_ready, running
 
 pytestmark = pytest.mark.e2e
 
-OPERATORS = ROOT / "tests" / "e2e" / "kopf_operators"
+OPERATORS = Path(__file__).parent / "kopf_operators"
 BRIEF_CERTIFICATE = """
 apiVersion: certs.example.com/v1
 kind: Certificate
@@ -56,16 +55,16 @@ def kopf_run(
         yield process
 
 
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    """A stack of this module's own, over TLS and with RBAC; the definitions of the example operators are in it."""
-    with Stack(UpOptions(nodes=1, secure=True)) as running:
-        everywhere = Kubectl(running.kubectl.kubeconfig, namespace="")
-        for name in ("mysql_backup", "certificate", "gitops"):
-            everywhere(f"apply -f {EXAMPLES / name / 'manifests'}")
-        everywhere(f"apply -f {OPERATORS / 'peering.yaml'} -f {OPERATORS / 'rbac.yaml'}")
-        everywhere("wait --for=condition=Established --timeout=30s crd --all")
-        yield running
+@pytest.fixture(scope="module", autouse=True)
+def definitions(stack: Stack) -> Iterator[None]:
+    """Of the example operators, with their namespaces and rights, and of peering."""
+    everywhere = Kubectl(stack.kubectl.kubeconfig, namespace="")
+    files = [EXAMPLES / name / "manifests" for name in ("mysql_backup", "certificate", "gitops")]
+    flags = " ".join(f"-f {file}" for file in (*files, OPERATORS / "peering.yaml", OPERATORS / "rbac.yaml"))
+    everywhere(f"apply {flags}")
+    everywhere("wait --for=condition=Established --timeout=30s crd --all")
+    yield
+    everywhere(f"delete --wait=false {flags}")
 
 
 @pytest.fixture
@@ -77,6 +76,7 @@ def calm(tmp_path: Path) -> Iterator[None]:
     assert [] == wrong
 
 
+@pytest.mark.client("kopf", "create, resume, update, delete and timer handlers across kill -9")
 @pytest.mark.usefixtures("calm")
 def test_a_job_is_followed_across_kill_9(stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
     """create, resume, timer, update and delete handlers, a finalizer, events, an adopted child."""
@@ -101,6 +101,7 @@ def test_a_job_is_followed_across_kill_9(stack: Stack, kubectl: Kubectl, tmp_pat
     eventually(lambda: not kubectl("get jobs -o name"), "the garbage collector takes the Job")
 
 
+@pytest.mark.client("kopf", "timers, with lists and with streaming watches")
 @pytest.mark.usefixtures("calm")
 @pytest.mark.parametrize("operators", [("application",), ("streaming", "application")], ids=" and ".join)
 def test_git_is_applied_by_a_timer(kubectl: Kubectl, tmp_path: Path, operators: tuple[str, ...]) -> None:
@@ -125,6 +126,7 @@ def test_git_is_applied_by_a_timer(kubectl: Kubectl, tmp_path: Path, operators: 
         assert (2, "") == (replicas, kubectl("get deployment web --ignore-not-found"))
 
 
+@pytest.mark.client("kopf", "daemons and finalizers as a ServiceAccount")
 @pytest.mark.usefixtures("calm")
 def test_certificates_are_renewed_by_daemons(stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
     """As a ServiceAccount with few rights: issued, trusted, renewed when it is time, made anew when lost, collected."""
@@ -146,6 +148,7 @@ def test_certificates_are_renewed_by_daemons(stack: Stack, kubectl: Kubectl, tmp
     assert "certificate/brief" in events
 
 
+@pytest.mark.client("kopf", "peering")
 def test_of_two_peers_the_one_of_lower_priority_pauses(kubectl: Kubectl, tmp_path: Path) -> None:
     """It works when it is alone, sees the other come, leaves the work to it, and goes on when the other is gone."""
     kubectl("apply -f -", "apiVersion: kopf.dev/v1\nkind: KopfPeering\nmetadata: {name: shop}\n")
@@ -171,6 +174,7 @@ def test_of_two_peers_the_one_of_lower_priority_pauses(kubectl: Kubectl, tmp_pat
     eventually(lambda: not _peers(kubectl), "whoever stops leaves the peering")
 
 
+@pytest.mark.client("kopf", "watches after 410")
 def test_an_operator_that_missed_too_much_lists_anew(tmp_path: Path) -> None:
     """The server comes back without the history that watches would resume from: 410, and nothing is missed."""
     port, data = free_port(), tmp_path / "data"
@@ -198,16 +202,14 @@ def test_an_operator_that_missed_too_much_lists_anew(tmp_path: Path) -> None:
     assert "Restarting the watch-stream for mysqlbackups" in (tmp_path / "kopf.log").read_text()
 
 
+@pytest.mark.client("kopf", "the snippets of its page")
 def test_the_guides_operator_passes_the_guides_test(tmp_path: Path) -> None:
     """docs/clients/kopf.md: definition, operator and test as they stand, but for the port."""
-    (definition,) = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    operator, test = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (definition,) = blocks(GUIDE.read_text(), "yaml")
+    operator, test = blocks(GUIDE.read_text(), "python")
     (tmp_path / "greetings.yaml").write_text(definition)
     (tmp_path / "greetings.py").write_text(operator)
     (tmp_path / "test_greetings.py").write_text(test.replace("8123", str(free_port())))
-    kubectl = find_kubectl()
-    assert kubectl is not None
-    path = os.pathsep.join([str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]])
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--rootdir=.", "test_greetings.py"],
@@ -215,7 +217,7 @@ def test_the_guides_operator_passes_the_guides_test(tmp_path: Path) -> None:
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": search_path()},
         timeout=180,
     )
 

@@ -1,0 +1,56 @@
+"""What the pages of the documentation tell people to type, for tests that type it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from kubeloop.cli.programs import find_kubectl
+from tests.testkit.stack import ROOT, Stack
+
+SCRIPT_SECONDS = 120
+DEFAULT_SERVER = "http://127.0.0.1:8001"
+RUN_BY = {
+    "bash": ("bash", "-euo", "pipefail", "-c"),
+    "python": (sys.executable, "-c"),
+}
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of that language, in their order."""
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def section(page: Path, heading: str) -> str:
+    """What stands below `## heading`, up to the next heading of that level."""
+    sections = re.split(r"^## ", page.read_text(), flags=re.MULTILINE)
+    return next(text for text in sections if text.startswith(heading))
+
+
+def run(script: str, language: str, stack: Stack, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """A script of a page, as its reader would run it: the kubeconfig and the programs are where they are looked for.
+
+    Raises AssertionError with what it wrote when it fails.
+    """
+    done = subprocess.run(
+        [*RUN_BY[language], script.replace(DEFAULT_SERVER, stack.server)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SCRIPT_SECONDS,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "PATH": search_path(), "KUBECONFIG": str(stack.kubectl.kubeconfig)},
+    )
+    assert 0 == done.returncode, f"{script}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def search_path() -> str:
+    """PATH with the programs of the environment that runs the tests, kubectl among them, before all others."""
+    kubectl = find_kubectl()
+    assert kubectl is not None
+    return os.pathsep.join([str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]])
