@@ -11,10 +11,10 @@ from apiserver.auth.modes import RBAC
 from apiserver.handlers.audit_log import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
-from apiserver.resources.services.cluster_ips import SERVICE_RANGE
 from kubeloop.apimachinery.addresses import parse_cidr
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
 from kubeloop.apimachinery.releases import DEFAULT
+from kubeloop.apimachinery.service_addresses import SERVICE_RANGE
 from kubeloop.arguments import Arguments, release_of
 
 Add = Callable[..., Any]

@@ -60,7 +60,6 @@ from apiserver.registry.registry import Registry
 from apiserver.registry.server_cluster import ServerCluster
 from apiserver.resources.catalog import KINDS
 from apiserver.resources.services.address_repair import AddressRepair
-from apiserver.resources.services.cluster_ips import SERVICE_RANGE
 from apiserver.resources.services.default_range import DefaultRange
 from apiserver.schema.definitions import Schema
 from apiserver.storage.compaction import Compactor
@@ -72,6 +71,7 @@ from apiserver.watch.tail import Tail
 from apiserver.webhooks.client import WebhookClient
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.releases import git_version
+from kubeloop.apimachinery.service_addresses import SERVICE_RANGE
 
 if TYPE_CHECKING:
     from apiserver.outgoing.connections import Transports

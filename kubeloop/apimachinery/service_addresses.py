@@ -19,6 +19,7 @@ from kubeloop.apimachinery.meta import labels_of
 
 Json = Mapping[str, Any]
 
+SERVICE_RANGE = "10.96.0.0/16"  # where nothing else is said
 READY = "Ready"  # the condition of a ServiceCIDR
 FAMILY_LABEL, MANAGED_BY_LABEL = "ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"
 MANAGER = "ipallocator.k8s.io"

@@ -14,6 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubeloop.apimachinery.addresses import parse_cidr
+from kubeloop.apimachinery.service_addresses import SERVICE_RANGE
 from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.options import UpOptions
 from kubeloop.private_files import write_private
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 ADMIN = "kubernetes-admin"
 MASTERS = "system:masters"
 
-# The names under which clients reach the API server, inside and outside of a cluster.
-HOSTS = (
+# The names under which clients reach the API server, inside and outside of a cluster; its Service has an address too.
+_HOSTS = (
     "localhost",
     "127.0.0.1",
     "::1",
@@ -33,8 +35,8 @@ HOSTS = (
     "kubernetes.default",
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
-    "10.96.0.1",
 )
+_RANGE_FLAG = "--service-cluster-ip-range="
 
 CONTROLLERS, SCHEDULER, NODES, METRICS = "kube-controller-manager", "kube-scheduler", "kubelet-sim", "metrics-server"
 FRONT_PROXY, KUBELET_CLIENT = "front-proxy-client", "kube-apiserver-kubelet-client"
@@ -112,7 +114,7 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     folder = options.data_dir / "pki"
     folder.mkdir(mode=0o700, exist_ok=True)
     authority = Authority.kept_in(folder, now)
-    _write(folder, "apiserver", authority.for_server("kube-apiserver", HOSTS))
+    _write(folder, "apiserver", authority.for_server("kube-apiserver", [*_HOSTS, *_service_addresses(options)]))
     _write(folder, "metrics-server", authority.for_server(METRICS, [METRICS_HOST]))
     front_proxy = _front_proxy(folder, now)
     _write(folder, "front-proxy-client", front_proxy.for_client(FRONT_PROXY, []))
@@ -124,6 +126,14 @@ def secure(options: UpOptions, now: datetime) -> Secured:
     write_private(secured.kubeconfig("admin"), login.kubeconfig("admin"))
     _write_tokens(secured)
     return secured
+
+
+def _service_addresses(options: UpOptions) -> list[str]:
+    """Those of the Service `kubernetes`: the first of each range. One that is none is for the API server to refuse."""
+    given = [argument for argument in options.apiserver_args if argument.startswith(_RANGE_FLAG)]
+    ranges = given[-1].removeprefix(_RANGE_FLAG) if given else SERVICE_RANGE
+    networks = [parse_cidr(part.strip()) for part in ranges.split(",")]
+    return [str(network[1]) for network in networks if network is not None and network.num_addresses > 1]
 
 
 def _front_proxy(folder: Path, now: datetime) -> Authority:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import count
 
 import pytest
 
+from kubeloop.cli.certificates import Authority
+from kubeloop.cli.options import UpOptions
 from tests.testkit.stack import Kubectl, Stack
 
 _numbers = count(1)
@@ -18,9 +21,32 @@ def stack() -> Iterator[Stack]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def secure_stack() -> Iterator[Stack]:
+    """One with TLS and RBAC."""
+    with Stack(UpOptions(nodes=1, secure=True)) as running:
+        yield running
+
+
+@pytest.fixture
+def authority(secure_stack: Stack) -> Authority:
+    """Who vouches for the secure stack, and for its users."""
+    return Authority.kept_in(secure_stack.data_dir / "pki", datetime.now(UTC))
+
+
 @pytest.fixture
 def kubectl(stack: Stack) -> Iterator[Kubectl]:
     """kubectl in a namespace of the test's own."""
+    yield from _in_own_namespace(stack)
+
+
+@pytest.fixture
+def secure_kubectl(secure_stack: Stack) -> Iterator[Kubectl]:
+    """The same as an administrator of the secure stack."""
+    yield from _in_own_namespace(secure_stack)
+
+
+def _in_own_namespace(stack: Stack) -> Iterator[Kubectl]:
     namespace = f"test-{next(_numbers)}"
     stack.kubectl(f"create namespace {namespace}")
     yield Kubectl(stack.kubectl.kubeconfig, namespace)

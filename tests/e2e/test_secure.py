@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ import pytest
 
 from kubeloop.cli.certificates import Authority
 from kubeloop.cli.kubeconfig_file import Login
-from kubeloop.cli.options import UpOptions
 from tests.testkit.certificate_requests import a_request, a_signing_request, key_text
 from tests.testkit.eventually import eventually
-from tests.testkit.stack import Kubectl, KubectlError, Stack
+from tests.testkit.stack import Kubectl, KubectlError, Stack, kubectl_of
 
 pytestmark = pytest.mark.e2e
 
@@ -37,32 +35,14 @@ type: kubernetes.io/service-account-token
 """
 
 
-@pytest.fixture(scope="module")
-def secure_stack() -> Iterator[Stack]:
-    with Stack(UpOptions(nodes=1, secure=True)) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def authority(secure_stack: Stack) -> Authority:
-    return Authority.kept_in(secure_stack.data_dir / "pki", datetime.now(UTC))
-
-
-def kubectl_of(stack: Stack, folder: Path, login: Login) -> Kubectl:
-    """kubectl as somebody else than the administrator."""
-    kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(login.kubeconfig("other"))
-    return Kubectl(kubeconfig)
-
-
 def with_token(stack: Stack, authority: Authority, folder: Path, token: str) -> Kubectl:
-    return kubectl_of(stack, folder, Login(stack.server, token=token, ca=authority.certificate))
+    return kubectl_of(folder, Login(stack.server, token=token, ca=authority.certificate))
 
 
 def with_certificate(stack: Stack, authority: Authority, folder: Path, user: str, *groups: str) -> Kubectl:
     issued = authority.for_client(user, groups)
     ca = authority.certificate
-    return kubectl_of(stack, folder, Login(stack.server, ca=ca, certificate=issued.certificate, key=issued.key))
+    return kubectl_of(folder, Login(stack.server, ca=ca, certificate=issued.certificate, key=issued.key))
 
 
 def test_the_kubeconfigs_user_is_an_administrator(secure_stack: Stack) -> None:
@@ -122,7 +102,7 @@ def test_an_approved_request_makes_a_user(secure_stack: Stack, authority: Author
     assert "Approved,Issued" in admin("get csr carol")
     certificate = base64.b64decode(admin("get csr carol -o jsonpath={.status.certificate}")).decode()
     login = Login(secure_stack.server, ca=authority.certificate, certificate=certificate, key=key_text())
-    carol = kubectl_of(secure_stack, tmp_path, login)
+    carol = kubectl_of(tmp_path, login)
     assert {"username": "carol", "groups": ["devs", "system:authenticated"]}.items() <= whoami(carol).items()
 
 
@@ -202,9 +182,9 @@ def test_another_authoritys_certificate_is_worth_nothing(secure_stack: Stack, tm
     login = Login(secure_stack.server, ca=own, certificate=mallory.certificate, key=mallory.key)
 
     with pytest.raises(KubectlError):
-        kubectl_of(secure_stack, tmp_path, login)("get pods")
+        kubectl_of(tmp_path, login)("get pods")
     with pytest.raises(KubectlError, match="certificate signed by unknown authority"):
-        kubectl_of(secure_stack, tmp_path, Login(secure_stack.server, "any", ca=other.certificate))("get pods")
+        kubectl_of(tmp_path, Login(secure_stack.server, "any", ca=other.certificate))("get pods")
 
 
 def test_a_restarted_stack_honours_what_it_gave_out(secure_stack: Stack, authority: Authority, tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 from apiserver.registry.strategy import Strategy
 from apiserver.resources.conversions import CONVERSIONS
-from apiserver.resources.services.cluster_ips import IP_ADDRESSES, SERVICE_CIDRS, SERVICE_RANGE
+from apiserver.resources.services.cluster_ips import IP_ADDRESSES, SERVICE_CIDRS
 from apiserver.resources.strategies import STRATEGIES
 from apiserver.schema.definitions import Schema
 from kubeloop.apimachinery.errors import AlreadyExists
 from kubeloop.apimachinery.meta import Object, name_of
+from kubeloop.apimachinery.service_addresses import SERVICE_RANGE
 from tests.testkit.reader import DictReader
 
 UID = "11111111-2222-3333-4444-555555555555"

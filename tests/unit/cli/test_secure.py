@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from apiserver.auth.authentication import API_AUDIENCES, TokenFile
 from kubeloop.cli.options import UpOptions
@@ -53,6 +54,28 @@ def test_the_stack_speaks_tls(options: UpOptions) -> None:
     assert f"--client-ca-file={secured.ca_file}" in commands["apiserver"]
     assert f"--root-ca-file={secured.ca_file}" in commands["controllers"]
     assert not any("http://" in command or "--insecure" in command for command in commands.values())
+
+
+@pytest.mark.parametrize(
+    "arguments, addresses",
+    [
+        ((), ["10.96.0.1"]),
+        (("--service-cluster-ip-range=10.0.0.0/24", "--service-cluster-ip-range=10.1.0.0/24"), ["10.1.0.1"]),
+        (("--service-cluster-ip-range=10.1.0.0/24,fd00::/112",), ["10.1.0.1", "fd00::1"]),
+        (("--service-cluster-ip-range=nonsense",), []),
+    ],
+)
+def test_the_certificate_names_what_clients_dial(
+    options: UpOptions, arguments: tuple[str, ...], addresses: list[str]
+) -> None:
+    """This machine, the Service `kubernetes` in all its forms, and the address that it has in the range in use."""
+    secured = secure(replace(options, apiserver_args=arguments), NOW)
+
+    certificate = x509.load_pem_x509_certificate((secured.folder / "apiserver.crt").read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    service = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"]
+    assert ["localhost", *service] == names.get_values_for_type(x509.DNSName)
+    assert ["127.0.0.1", "::1", *addresses] == [str(one) for one in names.get_values_for_type(x509.IPAddress)]
 
 
 def test_without_it_nothing_changes(options: UpOptions) -> None:
