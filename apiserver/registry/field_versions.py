@@ -18,10 +18,6 @@ from apiserver.registry.forms import shape_of
 from apiserver.schema.definitions import Schema
 from kubeloop.apimachinery.meta import Object, deep_copy
 
-# Kinds whose Go type within the server counts replicas without a pointer: an empty one has zero of them.
-_ZERO_REPLICAS = frozenset({"deployments.apps", "replicasets.apps", "statefulsets.apps"})
-
-
 Result = TypeVar("Result")
 
 
@@ -60,8 +56,6 @@ class KindVersions:
         resource = self.kind.resource
         blank = self._schema.codec(resource.group, resource.version, resource.kind).decode({}).object
         blank.setdefault("metadata", {})
-        if self.kind.storage in _ZERO_REPLICAS:
-            blank["spec"]["replicas"] = 0
         return blank
 
     def shown(self, obj: Object) -> Object:

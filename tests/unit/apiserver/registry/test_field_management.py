@@ -121,6 +121,19 @@ def test_a_creator_does_not_own_status() -> None:
     assert {"tool": {"f:spec": {"f:replicas": {}}}} == fields_by_manager(obj["metadata"]["managedFields"])
 
 
+@pytest.mark.parametrize("plural", ["deployments", "replicasets", "statefulsets"])
+def test_replicas_that_nobody_applies_are_left_to_the_default(plural: str) -> None:
+    """A first apply without them does not ask for none: whoever leaves them to an autoscaler begins with one."""
+    fields = management("apps", plural)
+    kind = {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"}[plural]
+    config = {"kind": kind, "apiVersion": "apps/v1", "metadata": {"name": "a"}, "spec": {"minReadySeconds": 5}}
+
+    document, _ = fields.applied(config, None, "tool", "", force=False)
+
+    assert document is not None
+    assert "replicas" not in document["spec"]
+
+
 def test_an_update_takes_the_fields_it_changes() -> None:
     """Who changes a value owns it from then on, and nobody owns what was dropped."""
     fields, old = management("", "configmaps"), config_map(k="v", n="1", o="2")
