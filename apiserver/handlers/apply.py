@@ -9,7 +9,7 @@ from typing import Any
 
 from apiserver.handlers.bodies import Body
 from apiserver.handlers.call import Call
-from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.encoding import encode_object, encode_scale
 from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.handlers.update import SCALE
@@ -31,7 +31,8 @@ async def apply(call: Call) -> Response:
     if call.target.subresource == "scale":
         scales = call.registry.scale(kind)
         scale = await scales.apply(lambda old: configuration.scale(old, scales.ownership.field_management), context)
-        return Response(200, write(scale, call.form), call.form.media_type)
+        body = encode_scale(kind, scale, call.form, call.now, call.include_object)
+        return Response(200, body, call.form.media_type)
     store = call.registry.store(kind)
     stored, created = await store.apply(lambda old: configuration.object(old, store.field_management), context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)

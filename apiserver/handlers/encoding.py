@@ -11,6 +11,7 @@ import yaml
 
 from apiserver.handlers.negotiation import PARTIAL, PARTIAL_LIST, YAML, Form
 from apiserver.printing.cells import PLAIN_COLUMNS
+from apiserver.printing.scale import CUSTOM_SCALE_COLUMNS, SCALE_COLUMNS
 from apiserver.printing.table import Convert, partial_metadata, partial_metadata_list, table
 from apiserver.registry.catalog import Kind
 from apiserver.storage.interface import Stored
@@ -77,6 +78,18 @@ def encode_object(
     if not stored.revision:
         return b'%b"metadata":{%b' % (kind.head, stored.body)
     return stored.encode(kind.head)
+
+
+def encode_scale(kind: Kind, scale: Object, form: Form, now: Callable[[], datetime], include_object: str = "") -> bytes:
+    """The Scale of a workload of this kind."""
+    if form.transform == "Table":
+        columns = CUSTOM_SCALE_COLUMNS if kind.is_custom else SCALE_COLUMNS
+        meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
+        return write(table(columns, [scale], meta, now(), include_object=include_object, version=form.version), form)
+    if form.transform == PARTIAL_LIST:
+        go_type = "*v1.Scale" if kind.is_custom else "*autoscaling.Scale"
+        raise NotAcceptable(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({go_type})")
+    return write(partial_metadata(scale, form.version) if form.transform else scale, form)
 
 
 def encode_list(

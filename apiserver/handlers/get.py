@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver.handlers.call import Call
-from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.encoding import encode_object, encode_scale
 from apiserver.handlers.response import Response
 from apiserver.registry.listing import revision_complaint
 from apiserver.registry.options import first
@@ -17,7 +17,8 @@ async def get(call: Call) -> Response:
     kind, context = call.target.kind, call.context()
     if call.target.subresource == "scale":
         scale = await call.registry.scale(kind).get(context)
-        return Response(200, write(scale, call.form), call.form.media_type)
+        body = encode_scale(kind, scale, call.form, call.now, call.include_object)
+        return Response(200, body, call.form.media_type)
     stored = await call.registry.store(kind).get(context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)
     return Response(200, body, call.form.media_type)

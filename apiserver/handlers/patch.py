@@ -16,7 +16,7 @@ from apiserver.handlers.apply import APPLY_PATCH
 from apiserver.handlers.apply import apply as apply_configuration
 from apiserver.handlers.bodies import Body
 from apiserver.handlers.call import Call
-from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.encoding import encode_object, encode_scale
 from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.handlers.strictness import operation_problems, repeated_fields
@@ -49,7 +49,8 @@ async def patch(call: Call) -> Response:
     if call.target.subresource == "scale":
         change = _scale_change(call, read, options.field_validation)
         scale = await call.registry.scale(kind).patch(change, context)
-        return Response(200, write(scale, call.form), call.form.media_type)
+        body = encode_scale(kind, scale, call.form, call.now, call.include_object)
+        return Response(200, body, call.form.media_type)
     change = _object_change(call, read, options.field_validation)
     stored = await call.registry.store(kind).patch(change, context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver.handlers.call import Call
-from apiserver.handlers.encoding import encode_object, write
+from apiserver.handlers.encoding import encode_object, encode_scale
 from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.registry.options import WriteOptions
@@ -21,7 +21,8 @@ async def update(call: Call) -> Response:
         call.note(scale)
         match_name(scale, call.target.name, call.target.namespace)
         scale = await call.registry.scale(kind).update(scale, context)
-        return Response(200, write(scale, call.form), call.form.media_type)
+        body = encode_scale(kind, scale, call.form, call.now, call.include_object)
+        return Response(200, body, call.form.media_type)
     obj = call.decoder.read(kind, call.body, options.field_validation, call.warnings)
     call.note_object(obj)
     stored, created = await call.registry.store(kind).update(obj, context)

@@ -71,7 +71,6 @@ COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("apps", "ReplicaSet"): apps.REPLICA_SET_COLUMNS,
     ("apps", "StatefulSet"): apps.STATEFUL_SET_COLUMNS,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.HORIZONTAL_POD_AUTOSCALER_COLUMNS,
-    ("autoscaling", "Scale"): autoscaling.SCALE_COLUMNS,
     ("batch", "CronJob"): batch.CRON_JOB_COLUMNS,
     ("batch", "Job"): batch.JOB_COLUMNS,
     ("certificates.k8s.io", "CertificateSigningRequest"): certificates.CERTIFICATE_SIGNING_REQUEST_COLUMNS,

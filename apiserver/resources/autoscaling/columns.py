@@ -1,4 +1,4 @@
-"""What `kubectl get hpa` and `kubectl get --subresource=scale` show.
+"""What `kubectl get hpa` shows.
 
 HorizontalPodAutoscalers are stored, and printed, as autoscaling/v2.
 """
@@ -77,12 +77,5 @@ HORIZONTAL_POD_AUTOSCALER_COLUMNS = (
     Column("MinPods", "string", _minimum),
     Column("MaxPods", "string", field("spec", "maxReplicas", default=0)),
     Column("Replicas", "string", field("status", "currentReplicas", default=0)),
-    AGE,
-)
-
-SCALE_COLUMNS = (
-    Column("Name", "string", field("metadata", "name")),
-    Column("Desired", "integer", field("spec", "replicas", default=0)),
-    Column("Available", "integer", field("status", "replicas", default=0)),
     AGE,
 )
