@@ -5,7 +5,7 @@
     pods          pods, their containers and runs as the API shows them; who waits for changes
     logs          /containerLogs
     remote        /exec, /attach
-    port_forward  /portForward, in frames of SPDY (spdy)
+    port_forward  /portForward, in frames of SPDY (spdy_forwarding, spdy) or channels (channel_forwarding)
     streams       their protocol over a WebSocket (websocket)
     container_world, cluster   what a shell in a container sees of it, and of others
     access        who may ask

@@ -75,6 +75,7 @@ class Remote:
         streams = Streams(socket, request)
         try:
             async with asyncio.TaskGroup() as tasks:
+                await streams.begin()
                 reading = tasks.create_task(streams.run())
                 await streams.end(await carry_out(streams))
                 reading.cancel()

@@ -1,7 +1,8 @@
 """The streams of an exec or attach over a WebSocket: stdin, stdout, stderr, and how it ended.
 
-Facts: apimachinery/pkg/util/remotecommand/constants.go and the protocols v4 and v5 of channel.k8s.io (v1.36): the first
-byte of a message is its channel; in v5 the channel 255 says which one is closed.
+Facts: apimachinery/pkg/util/remotecommand/constants.go and cri-streaming/pkg/streaming/remotecommand/websocket.go
+(v1.36): the first byte of a message is its channel; in v5 the channel 255 says which one is closed. Before v4 only a
+failure is told, as text.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from kubelet_sim.shell.effects import STDOUT
 from kubeloop.apimachinery.meta import Object
 from kubeloop.runtime.http_request import Request
 
-SUBPROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_V5 = "v5.channel.k8s.io"
+_WITH_STATUS = (_V5, "v4.channel.k8s.io", "v4.base64.channel.k8s.io")
+SUBPROTOCOLS = (*_WITH_STATUS, "channel.k8s.io", "base64.channel.k8s.io", "")
 
-_STDIN, _ERROR, _CLOSE = 0, 3, 255
+_STDIN, _STDOUT, _STDERR, _ERROR, _CLOSE = 0, 1, 2, 3, 255
 _MAX_WAITING = 64  # pieces of input nobody has read yet; then the other end has to wait
 _ENTER, _INTERRUPT, _END, _BACKSPACE = b"\r\n", 3, 4, (8, 127)
 
@@ -36,11 +39,16 @@ class Streams:
         self._has_ended = not self.has_stdin
         self.interrupted = asyncio.Event()
 
+    async def begin(self) -> None:
+        """An empty message: the command is about to start."""
+        channel = _STDOUT if self._has_stdout else _STDERR if self._has_stderr else _ERROR
+        await self._socket.send(bytes([channel]))
+
     async def run(self) -> None:
         """Take in what comes. Raises HungUp when the other end is gone."""
         while (message := await self._socket.receive()) is not None:
             channel, data = (message[0], message[1:]) if message else (-1, b"")
-            if channel == _CLOSE and data[:1] == bytes([_STDIN]):
+            if channel == _CLOSE and data[:1] == bytes([_STDIN]) and self._socket.subprotocol == _V5:
                 await self._input.put(b"")
             elif channel == _STDIN and (piece := await self._typed(data) if self.has_terminal else data):
                 await self._input.put(piece)
@@ -62,7 +70,10 @@ class Streams:
         return (line + end).decode("utf-8", "replace")
 
     async def end(self, status: Object) -> None:
-        await self._socket.send(bytes([_ERROR]) + orjson.dumps(status))
+        if self._socket.subprotocol in _WITH_STATUS:
+            await self._socket.send(bytes([_ERROR]) + orjson.dumps(status))
+        elif status["status"] != "Success":
+            await self._socket.send(bytes([_ERROR]) + status["message"].encode())
         await self._socket.close()
 
     # --- a terminal

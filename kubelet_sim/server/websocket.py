@@ -6,6 +6,9 @@ when the first WebSocket is asked for.
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import binascii
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,25 +21,34 @@ if TYPE_CHECKING:
 MAX_MESSAGE_BYTES = 1 << 20
 _CHUNK = 64 * 1024
 NORMAL_CLOSURE = 1000
+_GOODBYE_SECONDS = 10
+
+
+def offered_subprotocols(request: Request) -> list[str]:
+    """Those that a client would speak, its first choice first; [""] where it names none."""
+    return [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",")]
 
 
 class WebSocket:
-    def __init__(self, exchange: Exchange, protocol: ServerProtocol) -> None:
+    """`subprotocol`: the chosen. With base64 in its name messages are text: the channel as a digit, then base64."""
+
+    def __init__(self, exchange: Exchange, protocol: ServerProtocol, subprotocol: str) -> None:
         self._exchange, self._protocol = exchange, protocol
+        self.subprotocol, self._is_base64 = subprotocol, "base64" in subprotocol
         self._messages: list[bytes] = []  # received, at most those of one chunk
         self._begun = b""  # of a message in several frames
         self._is_closed = False
 
     @classmethod
     async def accept(cls, request: Request, exchange: Exchange, subprotocols: Sequence[str]) -> WebSocket:
-        """With the first of the client's subprotocols that is known. Refused where the client asks for none of them."""
+        """With the first of the client's subprotocols that is known, "" for none. Raises Refused, or HungUp."""
         from websockets.http11 import Request as Handshake
         from websockets.server import ServerProtocol
 
-        offered = [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",")]
+        offered = offered_subprotocols(request)
         if request.headers.get("upgrade", "").lower() != "websocket":
             raise Refused(400, "only WebSockets are upgraded")
-        chosen = next((name for name in subprotocols if name in offered), None)
+        chosen = next((name for name in offered if name in subprotocols), None)
         if chosen is None:
             raise Refused(
                 403, f"unable to negotiate protocol: client supports {offered}, server accepts {subprotocols}"
@@ -46,15 +58,16 @@ class WebSocket:
         handshake = protocol.events_received()[0]
         assert isinstance(handshake, Handshake)
         # Chosen here: the names that Kubernetes gives its protocols are no tokens of HTTP (`SPDY/3.1+…`).
-        del handshake.headers["Sec-WebSocket-Protocol"]
+        if chosen:
+            del handshake.headers["Sec-WebSocket-Protocol"]
         response = protocol.accept(handshake)
-        if response.status_code == 101:
+        if response.status_code == 101 and chosen:
             response.headers["Sec-WebSocket-Protocol"] = chosen
         protocol.send_response(response)
         await _flush(exchange, protocol)
         if response.status_code != 101:
             raise HungUp
-        return cls(exchange, protocol)
+        return cls(exchange, protocol, chosen)
 
     async def receive(self) -> bytes | None:
         """The next message; None when the other end has closed."""
@@ -81,14 +94,19 @@ class WebSocket:
             elif event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                 self._begun += bytes(event.data)
                 if event.fin:
-                    self._messages.append(self._begun)
+                    message = _from_base64(self._begun) if self._is_base64 else self._begun
+                    if message is not None:
+                        self._messages.append(message)
                     self._begun = b""
 
     async def send(self, data: bytes) -> None:
         """Waits while the other end is slow. HungUp where it has closed."""
         if self._is_closed:
             raise HungUp
-        self._protocol.send_binary(data)
+        if self._is_base64:
+            self._protocol.send_text(bytes([data[0] + ord("0")]) + base64.b64encode(data[1:]))
+        else:
+            self._protocol.send_binary(data)
         await _flush(self._exchange, self._protocol)
 
     async def close(self) -> None:
@@ -96,8 +114,25 @@ class WebSocket:
             self._protocol.send_close(NORMAL_CLOSURE)
             await _flush(self._exchange, self._protocol)
 
+    async def until_closed(self) -> None:
+        """Wait a while for the other end's goodbye: some clients drop what they have not read when a line breaks."""
+        try:
+            async with asyncio.timeout(_GOODBYE_SECONDS):
+                while await self.receive() is not None:
+                    pass
+        except TimeoutError:
+            raise HungUp from None
+
 
 async def _flush(exchange: Exchange, protocol: ServerProtocol) -> None:
     data = b"".join(protocol.data_to_send())
     if data:
         await exchange.write_raw(data)
+
+
+def _from_base64(message: bytes) -> bytes | None:
+    """None where it is something else, which is passed over."""
+    try:
+        return bytes([(message[0] - ord("0")) & 0xFF]) + base64.b64decode(message[1:], validate=True)
+    except (IndexError, binascii.Error):
+        return None

@@ -1,4 +1,4 @@
-"""Port-forwarding: frames of SPDY, and what a simulated pod answers through them."""
+"""Port-forwarding: frames of SPDY, channels, and what a simulated pod answers through them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import zlib
 import pytest
 
 from kubelet_sim.server import spdy
-from kubelet_sim.server.port_forward import Forwarding
+from kubelet_sim.server.channel_forwarding import ChannelForwarding
 from kubelet_sim.server.spdy_dictionary import DICTIONARY
+from kubelet_sim.server.spdy_forwarding import SpdyForwarding
 from kubeloop.apimachinery.meta import Object
 from tests.unit.kubelet_sim.played_pod import a_container, a_pod
 
@@ -26,7 +27,7 @@ class Client:
     """kubectl's end."""
 
     def __init__(self) -> None:
-        self._pod = Forwarding(a_web_pod())
+        self._pod = SpdyForwarding(a_web_pod())
         self._encoder = spdy.Encoder()
         self._last = -1
 
@@ -83,6 +84,28 @@ def test_a_port_that_no_container_declares_refuses() -> None:
 
     assert b"dial tcp4 127.0.0.1:81: connect: connection refused" in said_on(said, errors)[0]
     assert (b"", True) == said_on(said, data)
+
+
+def test_each_port_of_a_query_has_two_channels() -> None:
+    """Data and errors, the port first on both; the connections are over one by one."""
+    forwarding = ChannelForwarding(a_web_pod(), (80, 81, 80))
+
+    numbers, refusals = forwarding.begin()[:6], forwarding.begin()[6:]
+    first = forwarding.received(b"\0" + GET[:9]) + forwarding.received(b"\0" + GET[9:])
+    is_over = forwarding.is_over
+    last = forwarding.received(b"\4" + GET)
+
+    assert [b"\0\x50\0", b"\1\x50\0", b"\2\x51\0", b"\3\x51\0", b"\4\x50\0", b"\5\x50\0"] == numbers
+    assert [b"\3"] == [message[:1] for message in refusals] and b"connection refused" in refusals[0]
+    assert [b"\0HTTP/1.1 200 OK", b"\4HTTP/1.1 200 OK"] == [message[:16] for message in first + last]
+    assert (False, True) == (is_over, forwarding.is_over)
+
+
+def test_messages_on_other_channels_are_passed_over() -> None:
+    """Those for errors, those of no port, and empty ones."""
+    forwarding = ChannelForwarding(a_web_pod(), (80,))
+
+    assert [[], [], []] == [forwarding.received(message) for message in (b"\1" + GET, b"\2" + GET, b"")]
 
 
 def test_frames_may_come_in_any_pieces() -> None:
