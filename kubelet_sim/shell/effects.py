@@ -18,6 +18,11 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteUnknown:
+    """Something is written to the standard output, and nobody knows what: only where a script is guessed at."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Goes on after so long, which may be for ever."""
 
@@ -52,5 +57,5 @@ class Interrupted(Exception):
     """Thrown into a script: somebody has pressed Ctrl-C."""
 
 
-Effect = Write | Sleep | ReadLine | Ask | Kill
+Effect = Write | WriteUnknown | Sleep | ReadLine | Ask | Kill
 Running = Generator[Effect, Any, int]  # returns the exit code

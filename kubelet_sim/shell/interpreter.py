@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from kubelet_sim.shell import expansion
-from kubelet_sim.shell.effects import STDERR, STDOUT, Effect, ReadLine, Running, Sleep, Write
+from kubelet_sim.shell.effects import STDERR, STDOUT, Effect, ReadLine, Running, Sleep, Write, WriteUnknown
 from kubelet_sim.shell.expansion import ExpansionError
 from kubelet_sim.shell.paths import resolved
 from kubelet_sim.shell.syntax import MAX_DEPTH, ShellSyntaxError, parse
@@ -99,6 +99,8 @@ class Shell:
                 if size < MAX_TEXT:
                     texts.append(effect.text)
                     size += len(effect.text)
+            elif isinstance(effect, WriteUnknown):
+                raise UnknownProgram("what is substituted")
             else:
                 answer = yield effect
 
@@ -300,6 +302,8 @@ class Shell:
             answer = None
             if isinstance(effect, ReadLine) and lines is not None:
                 answer = lines.pop(0) if lines else ""
+            elif isinstance(effect, WriteUnknown):
+                yield from _unknown_to(targets[STDOUT])
             elif not isinstance(effect, Write):
                 answer = yield effect
             elif isinstance(target := targets[effect.stream], int):
@@ -321,6 +325,14 @@ class Shell:
         if self.world.is_guess:
             raise UnknownProgram(name)
         yield Write(STDERR, f"{self.name}: can't open {name}: no such file\n")
+
+
+def _unknown_to(target: int | str) -> Generator[Effect, Any, None]:
+    """Into a file it may not go: what is read from there would be wrong."""
+    if target and isinstance(target, str):
+        raise UnknownProgram(target)
+    if target:
+        yield WriteUnknown()
 
 
 def _piped(left: Running, right: Running) -> Running:
@@ -353,6 +365,8 @@ class _Source:
             answer = None
             if isinstance(effect, Write) and effect.stream == STDOUT:
                 self._text += effect.text
+            elif isinstance(effect, WriteUnknown):
+                raise UnknownProgram("what is piped")
             else:
                 answer = yield effect
         line, end, self._text = self._text.partition("\n")
@@ -366,7 +380,7 @@ class _Source:
                 effect = self._running.send(answer)
             except StopIteration:
                 return
-            if isinstance(effect, Write) and effect.stream == STDOUT:
+            if isinstance(effect, WriteUnknown) or (isinstance(effect, Write) and effect.stream == STDOUT):
                 self._running.close()
                 return
             answer = yield effect
