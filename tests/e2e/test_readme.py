@@ -36,12 +36,12 @@ def test_the_curl_tour_creates_lists_watches_and_is_refused(stack: Stack) -> Non
     assert "Success" == deleted["status"]
 
 
-@pytest.mark.parametrize("client", [client.name for client in CLIENTS])
-def test_every_client_is_used_as_the_readme_says(stack: Stack, client: str) -> None:
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_every_client_is_used_as_the_readme_says(stack: Stack, client: Client) -> None:
     """The snippet beneath its name runs as it stands."""
-    language, script = _snippets()[client]
+    language, script = _snippets()[client.name]
 
-    run(script, language, stack)
+    run(script, language, stack, cwd=_folder(client) or ROOT, program=_program(client))
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
@@ -50,7 +50,15 @@ def test_every_page_of_a_client_runs_from_top_to_bottom(stack: Stack, client: Cl
     language, _ = _snippets()[client.name]
     page = (ROOT / "docs" / "clients" / f"{client.page}.md").read_text()
 
-    run("\n".join(blocks(page, language)), language, stack, cwd=tmp_path)
+    run("\n".join(blocks(page, language)), language, stack, cwd=_folder(client) or tmp_path, program=_program(client))
+
+
+def _folder(client: Client) -> Path | None:
+    return client.folder() if client.folder else None
+
+
+def _program(client: Client) -> Path | None:
+    return client.program() if client.program else None
 
 
 def _snippets() -> dict[str, tuple[str, str]]:

