@@ -40,6 +40,7 @@ from apiserver.storage.memory import MemoryStorage
 from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.clock import SystemClock
+from kubeloop.garbage import collect_less_often
 from kubeloop.logs import configure_logging
 from kubeloop.tokens import key_file
 
@@ -88,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             known_by=_known_by(options),
             kubelet_credentials=_kubelet_credentials(options),
         )
+        collect_less_often()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(server, listening, options))
     except* KeyboardInterrupt:

@@ -33,6 +33,7 @@ class Attachments:
     def __init__(self, api: Api, changed: Callable[[str], None]) -> None:
         self._api, self._changed = api, changed
         self._needed: dict[str, Needed] = {}  # pod uid -> what it needs
+        self._users: dict[str, dict[str, Needed]] = {}  # node -> its pods among them that need any, by uid
 
     async def missing(self, pod: ReadOnlyObject, node: ReadOnlyObject) -> list[str]:
         """The volumes of the pod, by its own names, that are not attached yet."""
@@ -46,15 +47,20 @@ class Attachments:
         """The pod uses its volumes no longer."""
         needed = self._needed.pop(uid, None)
         if needed is not None and needed.volumes:
+            users = self._users[needed.node]
+            del users[uid]
+            if not users:
+                del self._users[needed.node]
             self._changed(needed.node)
 
     def in_use(self, node: str) -> list[str]:
         """`status.volumesInUse` of the node."""
-        return sorted({unique for one in self._needed.values() if one.node == node for unique in one.volumes.values()})
+        users = self._users.get(node)
+        return sorted({unique for one in users.values() for unique in one.volumes.values()}) if users else []
 
     def pods_with_volumes(self, node: ReadOnlyObject) -> list[ObjectKey]:
         """Whom a change of the node may concern."""
-        return [one.key for one in self._needed.values() if one.volumes and one.node == name_of(node)]
+        return [one.key for one in self._users.get(name_of(node), {}).values()]
 
     async def _of(self, pod: ReadOnlyObject, node: str) -> Needed:
         needed = self._needed.get(uid_of(pod))
@@ -62,6 +68,7 @@ class Attachments:
             volumes = {name: unique async for name, unique in self._attachable(pod)}
             needed = self._needed[uid_of(pod)] = Needed(node, key_of(pod), volumes)
             if volumes:
+                self._users.setdefault(node, {})[uid_of(pod)] = needed
                 self._changed(node)
         return needed
 

@@ -18,7 +18,8 @@ from kubeloop.client.transport import ConnectionFailed, Request, Response
 # Full: a request waits for one under way to end. Watches are not counted (each informer has one), or a process with
 # many informers would lock itself out.
 MAX_REQUESTS_UNDER_WAY = 64
-MAX_IDLE_CONNECTIONS = 16  # full: a connection is closed instead of kept
+# Full: a connection is closed instead of kept. As many as requests: bursts must not connect anew for each of them.
+MAX_IDLE_CONNECTIONS = MAX_REQUESTS_UNDER_WAY
 # Shorter than uvicorn's and other servers' 5 s: a request must not meet the server's own closing.
 IDLE_SECONDS = 4.0
 CONNECT_SECONDS = 10.0

@@ -27,6 +27,7 @@ from kubeloop.client.api import Api
 from kubeloop.client.kubeconfig import KubeconfigError, connect
 from kubeloop.client.warning_log import WarningLog
 from kubeloop.clock import SystemClock
+from kubeloop.garbage import collect_less_often
 from kubeloop.logs import configure_logging
 from kubeloop.runtime.leader_election import ElectionTimes, LeaderElector, LeadershipLost
 from kubeloop.runtime.manager import STOP_SECONDS, Manager, ManagerOptions
@@ -53,6 +54,7 @@ def run(
     `stop_seconds`: how long a graceful stop waits for reconciles under way.
     """
     configure_logging(arguments.logging_format, arguments.verbosity)
+    collect_less_often()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_run(component, arguments, populate, user_agent or component, stop_seconds))

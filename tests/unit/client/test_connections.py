@@ -78,6 +78,20 @@ def test_a_connection_is_used_again() -> None:
     assert script.requests[1].endswith(b"Content-Length: 2\r\n\r\n{}")
 
 
+def test_a_second_burst_uses_the_connections_of_the_first() -> None:
+    """However many requests were under way at once, those that follow connect nobody anew."""
+    at_once = connections.MAX_REQUESTS_UNDER_WAY
+    script = Script(*([OK, OK] for _ in range(at_once)))
+
+    async def use(pool: Connections) -> None:
+        for _ in range(2):
+            await asyncio.gather(*(fetch(pool) for _ in range(at_once)))
+
+    with_server(script, use)
+
+    assert at_once == script.accepted
+
+
 @pytest.mark.parametrize(
     ("answer", "body"),
     [

@@ -108,6 +108,21 @@ def test_heartbeats_do_not_come_all_at_once() -> None:
     run_nodes(check, nodes=40)
 
 
+def test_heartbeats_that_are_due_at_about_the_same_time_come_together() -> None:
+    """A beat waits for the next of the ticks, 0.4 s apart, so that the writes of many nodes come in bundles."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(lambda: ready_nodes(cluster, 60))
+        await cluster.clock.sleep(40)
+
+        beats = [write.seconds for write in writes_to(cluster, "/leases/") if 20 <= write.seconds < 40]
+        moments = {round(beat, 2) for beat in beats}
+        assert len(beats) > 100
+        assert len(moments) <= 20 / 0.4 + 1
+
+    run_nodes(check, nodes=60)
+
+
 def test_a_lease_is_a_kubelets() -> None:
     """Held by the node for 40 seconds, and owned by it."""
 
