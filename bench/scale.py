@@ -2,9 +2,9 @@
 
     python -m bench.scale [--nodes 1000] [--pods 10000] [--deployments 10] [--idle 30]
 
-Starts a throw-away stack. Prints how long the nodes took to come, the CPU of each process and the revisions written while
-they were idle, and then, for `--pods` pods of several Deployments, the seconds until all are Running and the latencies
-of a client that reads a node and writes a ConfigMap every 50 ms meanwhile.
+Starts a throw-away stack. Prints how long the nodes took to come, the CPU of each process and the revisions written
+while they were idle, and then, for `--pods` pods of several Deployments, the seconds until all are Running and the
+latencies of a client that reads a node and writes a ConfigMap every 50 ms meanwhile.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ async def _idle(api: Api, data_dir: Path, seconds: float) -> None:
     before, revision, log = cpu_seconds(data_dir), await _revision(api), _log_bytes(data_dir)
     await asyncio.sleep(seconds)
     after = cpu_seconds(data_dir)
-    print(f"idle for {seconds:.0f} s: {await _revision(api) - revision} revisions, log {_log_bytes(data_dir) - log:+,} bytes")
+    revisions, grown = await _revision(api) - revision, _log_bytes(data_dir) - log
+    print(f"idle for {seconds:.0f} s: {revisions} revisions, log {grown:+,} bytes")
     _print_cores(before, after, seconds)
 
 
@@ -66,7 +67,9 @@ async def _run_pods(api: Api, data_dir: Path, pods: int, deployments: int) -> No
     for what, measured in latencies.items():
         measured.sort()
         p50, p99 = (measured[int(len(measured) * share)] * 1000 for share in (0.5, 0.99))
-        print(f"  {what:14} {len(measured)} times: p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {measured[-1] * 1000:.0f} ms")
+        print(
+            f"  {what:14} {len(measured)} times: p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {measured[-1] * 1000:.0f} ms"
+        )
     _print_cores(before, cpu_seconds(data_dir), seconds)
     phases = {pod["status"]["phase"] for pod in (await api.list(PODS, NAMESPACE))["items"]}
     print(f"  phases: {', '.join(sorted(phases))}")

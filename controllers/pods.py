@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
-from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted
+from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, metadata
 from kubeloop.apimachinery.times import parse_time
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
+_COUNTED_METADATA = ("uid", "deletionTimestamp", "labels", "ownerReferences")
 _INT32 = range(-(2**31), 2**31)
 
 
@@ -48,8 +49,10 @@ def is_available(pod: ReadOnlyObject, min_ready_seconds: int, now: datetime) -> 
     """Whether the pod has been ready for at least `min_ready_seconds`."""
     if not is_ready(pod):
         return False
+    if min_ready_seconds == 0:
+        return True
     since = ready_since(pod)
-    return min_ready_seconds == 0 or (since is not None and (now - since).total_seconds() >= min_ready_seconds)
+    return since is not None and (now - since).total_seconds() >= min_ready_seconds
 
 
 def seconds_to_availability(pod: ReadOnlyObject, min_ready_seconds: int, now: datetime) -> float | None:
@@ -75,6 +78,19 @@ def is_terminal(pod: ReadOnlyObject) -> bool:
 def is_active(pod: ReadOnlyObject) -> bool:
     """Whether it counts as a replica: neither done nor being deleted."""
     return not is_terminal(pod) and not is_being_deleted(pod)
+
+
+def counts_otherwise(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:
+    """Whether a change of a pod is one that an owner of replicas counts: whose it is, whether it lives, and is ready.
+
+    Most updates are not (bound, pulling, an address), and an owner of a thousand pods walks them all.
+    """
+    before, after = metadata(old), metadata(new)
+    return (
+        phase_of(old) != phase_of(new)
+        or ready_condition(old) != ready_condition(new)
+        or any(before.get(field) != after.get(field) for field in _COUNTED_METADATA)
+    )
 
 
 def is_terminating(pod: ReadOnlyObject) -> bool:

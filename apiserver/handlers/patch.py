@@ -79,7 +79,7 @@ class _Patch:
     apply: Callable[[Object], Any]  # the object as the API shows it -> patched
     problems: Sequence[str]
     spelled: Callable[[Object], Any] | None = None  # the same, with numbers as the patch spells them
-    quoted: str = ""  # how errors quote it; "" where they quote the patched object instead
+    quoted: Callable[[], str] | None = None  # how errors quote it; None where they quote the patched object instead
 
     def decoded(self, document: Object, decode: Callable[[Any], Object]) -> Object:
         """The patched object; the 422 of a patch whose result is no such object."""
@@ -87,7 +87,7 @@ class _Patch:
         try:
             return decode(patched)
         except DecodeError as error:
-            quoted = self.quoted or orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
+            quoted = self.quoted() if self.quoted else orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
             why = str(error) if self.spelled is None else _spelled_error(self.spelled(document), decode, error)
             raise Invalid.of("", "", "", [invalid("patch", quoted, why)]) from error
 
@@ -125,7 +125,7 @@ def _read(call: Call, is_lenient: bool) -> _Patch:
         restoring.check(patched, sent, node)
         return patched
 
-    return _Patch(apply, problems, quoted=go_text(sent))
+    return _Patch(apply, problems, quoted=lambda: go_text(sent))
 
 
 def _patched_type(call: Call) -> tuple[str, str, str]:

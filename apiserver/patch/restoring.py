@@ -47,8 +47,9 @@ def check(document: Object, patch: Any, node: Node) -> None:
     """Raise Invalid for the first value of `document`, the result of `patch`, that does not fit its type.
 
     Whole numbers take the size of their type in it, as they do in Go: 1.0 becomes 1, and what is too large wraps.
+    Fields that the patch does not name are as they were stored, and fit.
     """
-    why = _misfit(document, node)
+    why = _misfit(document, node, patch)
     if why:
         raise invalid_patch(patch, why)
 
@@ -58,37 +59,39 @@ def invalid_patch(patch: Any, why: str) -> Invalid:
     return Invalid.of("", "", "", [field.invalid("patch", go_text(patch), why)])
 
 
-def _misfit(value: Any, node: Node) -> str:
-    """Why `value` does not fit, "" where it does; null fits everywhere."""
+def _misfit(value: Any, node: Node, patch: Any) -> str:
+    """Why `value` does not fit, "" where it does; null fits everywhere. `patch` is what it was made by."""
     if value is None or node.type in _LEFT_TO_THE_DECODER:
         return ""
     if node.type == "object":
-        return _object_misfit(value, node)
+        return _object_misfit(value, node, patch)
     if node.type == "map":
-        return _map_misfit(value, node)
+        return _map_misfit(value, node, patch)
     if node.type == "list":
         return _list_misfit(value, node)
     return _scalar_misfit(value, node)
 
 
-def _object_misfit(value: Any, node: Node) -> str:
+def _object_misfit(value: Any, node: Node, patch: Any) -> str:
     if not isinstance(value, dict):
         return f"cannot restore struct from: {_kind(value)}"
+    named = patch if isinstance(patch, dict) else value
     for name, member in node.fields.items():
-        if name in value:
-            if why := _misfit(value[name], member):
+        if name in named and name in value:
+            if why := _misfit(value[name], member, named[name]):
                 return why
             if member.type == "integer":
                 value[name] = _sized(value[name], member)
     return ""
 
 
-def _map_misfit(value: Any, node: Node) -> str:
+def _map_misfit(value: Any, node: Node, patch: Any) -> str:
     if not isinstance(value, dict):
         return f"cannot restore map from {_kind(value)}"
     if node.values is None:
         return ""
-    misfits = (_misfit(member, node.values) for member in value.values())
+    named = patch if isinstance(patch, dict) else value
+    misfits = (_misfit(member, node.values, named[name]) for name, member in value.items() if name in named)
     return next(filter(None, misfits), "")
 
 
@@ -97,7 +100,7 @@ def _list_misfit(value: Any, node: Node) -> str:
         return f"cannot restore slice from {_kind(value)}"
     if node.items is None:
         return ""
-    if why := next(filter(None, (_misfit(item, node.items) for item in value)), ""):
+    if why := next(filter(None, (_misfit(item, node.items, item) for item in value)), ""):
         return why
     if node.items.type == "integer":
         value[:] = [_sized(item, node.items) for item in value]

@@ -47,14 +47,16 @@ class Node(Protocol):
 
 
 def apply(document: Object, patch: Any, node: Node) -> Object:
-    """`document` with `patch` merged in; neither is changed."""
+    """`document` with `patch` merged in; neither is changed. What the patch does not name is shared with `document`."""
     if patch is None:
         unchanged: Object = deep_copy(document)
         return unchanged
     if not isinstance(patch, dict):
         found = {"[]interface {}": "array", "string": "string", "bool": "bool"}.get(go_type(patch), "number")
         raise BadRequest(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    return _merged_map(deep_copy(document), deep_copy(patch), node)
+    named = {key.partition("/")[2] if key.startswith("$") else key for key in patch}  # $setElementOrder/finalizers
+    copied = {key: deep_copy(value) if key in named else value for key, value in document.items()}
+    return _merged_map(copied, deep_copy(patch), node)
 
 
 # From here on the arguments are copies of the patch's and document's parts, which may be changed and shared.

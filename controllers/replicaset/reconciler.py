@@ -65,7 +65,12 @@ def _add(manager: Manager, kind: ReplicaKind) -> None:
     expectations.follow(pod_informer, kind.resource)
     control = PodControl(manager.api, manager.event_recorder(kind.component), kind.resource)
     reconciler = ReplicaSetReconciler(manager.api, manager.clock, kind, owners, pod_informer, expectations, control)
-    sources = [For(owners), Owns(pod_informer, kind.resource), Watches(pod_informer, reconciler.keys_for_orphan)]
+    counted = [pods.counts_otherwise]
+    sources = [
+        For(owners),
+        Owns(pod_informer, kind.resource, counted),
+        Watches(pod_informer, reconciler.keys_for_orphan, counted),
+    ]
     manager.add(Controller(kind.queue, reconciler, sources, workers=5))
 
 

@@ -8,6 +8,7 @@ ones), newer fields only the canonical one (`canonical_*_errors`).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Interface,
@@ -107,6 +108,7 @@ def cidr_warnings(value: str, path: str) -> list[str]:
     return warnings
 
 
+@lru_cache(maxsize=1024)  # one write of a pod reads its addresses a dozen times
 def parse_ip(value: str) -> Address | None:
     """The address, or None where `value` is none (a zone or leading zeros make it none)."""
     try:

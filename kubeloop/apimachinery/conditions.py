@@ -25,7 +25,10 @@ def conditions_of(obj: ReadOnlyObject) -> Sequence[Condition]:
 
 
 def get_condition(conditions: Sequence[Condition], type_: str) -> Condition | None:
-    return next((condition for condition in conditions if condition.get("type") == type_), None)
+    for condition in conditions:  # a generator would cost more than the loop
+        if condition.get("type") == type_:
+            return condition
+    return None
 
 
 def is_true(conditions: Sequence[Condition], type_: str) -> bool:

@@ -97,7 +97,10 @@ def owner_references_of(obj: ReadOnlyObject) -> Sequence[Mapping[str, Any]]:
 
 def controller_of(obj: ReadOnlyObject) -> Mapping[str, Any] | None:
     """The owner reference that says `controller: true`, or None."""
-    return next((ref for ref in owner_references_of(obj) if ref.get("controller")), None)
+    for reference in owner_references_of(obj):  # a generator would cost more than the loop
+        if reference.get("controller"):
+            return reference
+    return None
 
 
 def controller_reference(owner: ReadOnlyObject, api_version: str, kind: str) -> Object:
