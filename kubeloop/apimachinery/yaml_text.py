@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from kubeloop.apimachinery.yaml_bounds import ExcessError, check_aliases, check_nesting
+from kubeloop.apimachinery.yaml_json import read_json
 
 
 class YamlSyntaxError(ValueError):
@@ -23,6 +24,8 @@ class YamlSyntaxError(ValueError):
 
 def parse_yaml(raw: bytes) -> Any:
     """The JSON value of the first document of a YAML text."""
+    if (json_text := read_json(raw)) is not None:
+        return json_text.value
     loader = _Loader(raw)
     try:
         node = _first_node(loader, raw)
@@ -41,6 +44,8 @@ def parse_yaml(raw: bytes) -> Any:
 
 def yaml_duplicates(raw: bytes) -> list[str]:
     """What strict decoding has against repeated keys of a sound YAML text: one message for all of them, or none."""
+    if (json_text := read_json(raw)) is not None and not json_text.has_repeated_keys:
+        return []
     loader = _Loader(raw)
     try:
         node = _first_node(loader, raw)
