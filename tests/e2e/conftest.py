@@ -17,7 +17,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
-    with Stack() as running:
+    with Stack(UpOptions(default_storage_class=True)) as running:
         yield running
 
 

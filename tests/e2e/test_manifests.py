@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.testkit.stack import ROOT, Kubectl
+from tests.testkit.manifests import MANIFESTS as FOLDER
+from tests.testkit.manifests import said
+from tests.testkit.stack import Kubectl
 
 pytestmark = pytest.mark.e2e
 
-FOLDER = ROOT / "examples" / "manifests"
 DEFINITIONS = FOLDER / "crd"
 # What kubectl calls configured when nothing changed, at a real server too.
 ALWAYS_CONFIGURED = {
@@ -44,11 +45,6 @@ def examples() -> Iterator[Example]:
 
 
 EXAMPLES = tuple(examples())
-
-
-def said(answer: str, word: str) -> set[str]:
-    """What kubectl says it has done that to."""
-    return {line.split()[0] for line in answer.splitlines() if line.endswith(f" {word}")}
 
 
 def missing(part: Any, whole: Any, path: str = "") -> Iterable[str]:
