@@ -95,18 +95,13 @@ def _ending(container: Mapping[str, Any], words: Mapping[str, str], default_exit
     command = [*(container.get("command") or ()), *(container.get("args") or ())]
     guessed = commands.guess(command, _literals(container))
     if guessed is None and not command:
-        guessed = commands.IMAGES.get(_repository(container.get("image") or ""))
+        guessed = commands.IMAGES.get(commands.repository(container.get("image") or ""))
     return (guessed.after_seconds, guessed.exit_code) if guessed else (default_exit_seconds, 0)
 
 
 def _literals(container: Mapping[str, Any]) -> Mapping[str, str]:
     """The variables of its environment that are written out."""
     return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}
-
-
-def _repository(image: str) -> str:
-    """`docker.io/library/hello-world:latest` -> `hello-world`."""
-    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
 
 
 def _stop_seconds(container: Mapping[str, Any]) -> float:

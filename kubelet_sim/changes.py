@@ -77,7 +77,8 @@ def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime
     def ended(container: Container) -> Container:
         if container.name != name or container.state is not State.RUNNING or container.run is None:
             return container
-        run = replace(container.run, finished_at=now, exit_code=exit_code, reason="Error")
+        reason = "Error" if exit_code else "Completed"
+        run = replace(container.run, finished_at=now, exit_code=exit_code, reason=reason)
         return replace(container, state=State.EXITED, since=now, run=run)
 
     return replace(runtime, containers=tuple(map(ended, runtime.containers)))

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
-from kubelet_sim.environment import expanded
+from kubelet_sim.environment import command_of, expanded
 from kubelet_sim.shell.playing import Play
+from kubelet_sim.shell.programs import SHELLS
 from kubelet_sim.shell.world import World
 
 
@@ -32,6 +34,37 @@ ENDINGS: dict[str, Ending] = {
 
 # Images whose own entry point ends at once.
 IMAGES: dict[str, Ending] = {"hello-world": Ending(_AT_ONCE_SECONDS, 0)}
+
+
+# Images that run a shell where a container names no command.
+SHELL_OF_IMAGE: Mapping[str, str] = {
+    **dict.fromkeys(("alpine", "busybox"), "sh"),
+    **dict.fromkeys(("bash", "centos", "debian", "fedora", "ubuntu"), "bash"),
+}
+
+
+def repository(image: str) -> str:
+    """The last part of its name: `docker.io/library/hello-world:latest` -> `hello-world`."""
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def shell_at(container: Mapping[str, Any], known: Mapping[str, str]) -> Sequence[str] | None:
+    """The shell that does what somebody who attaches types: of a container that keeps its standard input open
+    (`stdin: true`) and runs a shell without a script. None where it runs something else.
+    """
+    if not container.get("stdin"):
+        return None
+    command = command_of(container, known)
+    if not command:
+        shell = SHELL_OF_IMAGE.get(repository(container.get("image") or ""))
+        return [shell] if shell else None
+    name, *options = command
+    return command if name.rpartition("/")[2] in SHELLS and all(map(_is_of_reader, options)) else None
+
+
+def _is_of_reader(option: str) -> bool:
+    """Whether a shell with this option still reads its script from its standard input."""
+    return option.startswith("--") or (option.startswith("-") and "c" not in option)
 
 
 def guess(command: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> Ending | None:

@@ -9,7 +9,7 @@ for each of its containers, or with `.NAME` appended for one of them. A line eac
       every 5s: GET /healthz 200, request {n}      again and again, the first time after 5s; {n} counts from 1
       stderr: deprecated flag --x                  on the standard error stream; `after 3s: stderr: …` goes too
 
-A container of which neither says anything logs one line about itself.
+A container of which neither says anything logs one line about itself, but for a shell that waits for somebody.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from kubelet_sim import annotations as words
 from kubelet_sim.annotations import BehaviourError
+from kubelet_sim.commands import shell_at
 from kubelet_sim.environment import command_of, environment, hostname
 from kubelet_sim.shell.playing import Play, Written
 from kubelet_sim.shell.world import World
@@ -74,7 +75,8 @@ def lines(
     printed = _of_command(pod, container, known, started_at, from_seconds)
     begun = list(islice(printed, _FIRST_WORDS))
     sources += [iter(begun), printed]
-    if not statements and all(line.stream == SILENCE for line in begun):
+    is_silent = not statements and all(line.stream == SILENCE for line in begun)
+    if is_silent and shell_at(container, known) is None:
         sources.append(iter((_default(pod, container, started_at),)))
     yield from heapq.merge(*sources, key=lambda line: line.after_seconds)
 

@@ -266,7 +266,7 @@ class PodReconciler:
             raise
 
     def end(self, key: ObjectKey, container: str, exit_code: int) -> None:
-        """Somebody has killed the first process of a container; the next reconcile sees what follows from that."""
+        """Somebody has ended the first process of a container; the next reconcile sees what follows from that."""
         runtime = self._runtimes.get(key)
         if runtime is not None:
             self._runtimes[key] = changes.ended_by_force(runtime, container, exit_code, self._clock.now())

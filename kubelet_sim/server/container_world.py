@@ -1,4 +1,4 @@
-"""The world of a container as a shell in it sees it: made of its pod, and of the ConfigMaps and Secrets it uses."""
+"""The world of a container as a shell in it sees it: made of its pod, and of what it mounts and refers to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at
 from kubelet_sim.server.pods import SeenRun
+from kubelet_sim.server.tokens import Tokens
 from kubelet_sim.shell.world import World
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
@@ -16,16 +17,20 @@ from kubeloop.apimachinery.resource import CONFIG_MAPS, SECRETS
 from kubeloop.client.api import Api
 
 Json = Mapping[str, Any]
-Source = tuple[str, str]  # ConfigMap or Secret, and its name
+Source = tuple[str, str]  # ConfigMap or Secret, and its name; or _TOKEN, and what it is for
 
 _DNS = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+_TOKEN = "serviceAccountToken"
 _PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
 
 
-async def world_of(api: Api, clock: Clock, pod: ReadOnlyObject, container: Json, run: SeenRun) -> World:
+async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, container: Json, run: SeenRun) -> World:
     """What cannot be read is not there."""
     namespace = namespace_of(pod)
     data = {source: await _data(api, namespace, *source) for source in set(_sources(pod, container))}
+    for source in _mounted_sources(pod, container):
+        if (wanted := source.get(_TOKEN)) and (token := await tokens.token(pod, wanted)) is not None:
+            data[_token_source(wanted)] = {"token": token}
     known = environment(pod, container, data)
     security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
     return World(
@@ -70,6 +75,8 @@ def _of_volume(
                 found = data.get((kind, name), {})
                 items = source[word].get("items") or [{"key": key, "path": key} for key in found]
                 yield from ((item["path"], found[item["key"]]) for item in items if item["key"] in found)
+        if (wanted := source.get(_TOKEN)) and (known := data.get(_token_source(wanted))):
+            yield wanted["path"], known["token"]
         for item in (source.get("downwardAPI") or {}).get("items") or ():
             yield item["path"], field_value(pod, (item.get("fieldRef") or {}).get("fieldPath") or "")
 
@@ -83,13 +90,22 @@ def _sources(pod: ReadOnlyObject, container: Json) -> Iterator[Source]:
         for word, kind in words:
             if f"{word}KeyRef" in source:
                 yield kind, source[f"{word}KeyRef"].get("name") or ""
+    for source in _mounted_sources(pod, container):
+        for word, kind in words:
+            if word in source:
+                yield kind, source[word].get("name") or source[word].get("secretName") or ""
+
+
+def _mounted_sources(pod: ReadOnlyObject, container: Json) -> Iterator[Json]:
+    """The volumes that the container sees, and what they are put together from."""
     mounted = {volume for volume, _, _ in mounted_at(container)}
     for volume in pod["spec"].get("volumes") or ():
         if volume["name"] in mounted:
-            for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
-                for word, kind in words:
-                    if word in source:
-                        yield kind, source[word].get("name") or source[word].get("secretName") or ""
+            yield from (volume, *((volume.get("projected") or {}).get("sources") or ()))
+
+
+def _token_source(wanted: Json) -> Source:
+    return _TOKEN, f"{wanted.get('audience') or ''} {wanted.get('expirationSeconds') or ''}"
 
 
 async def _data(api: Api, namespace: str, kind: str, name: str) -> Mapping[str, str]:

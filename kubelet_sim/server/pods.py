@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +17,8 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 
 Json = Mapping[str, Any]
+
+_STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Pods:
         if pod is None or not self._is_own_node(pod["spec"].get("nodeName") or ""):
             raise Refused(404, f"pod {go_quote(name)} does not exist")
         return pod
+
+    def list(self) -> Sequence[Object]:
+        """All there are, also those of other processes' nodes."""
+        return self._informer.list()
 
     def again(self, pod: Object) -> Object | None:
         """The same pod as it is now; None when it is gone."""
@@ -129,8 +135,16 @@ def running(pod: Json, name: str) -> SeenRun | None:
     return SeenRun(status.get("containerID") or "", _time(state)) if state else None
 
 
+def running_ids(pod: Json) -> Iterator[str]:
+    """Of the runs under way."""
+    for field in _STATUSES:
+        for status in (pod.get("status") or {}).get(field) or ():
+            if "running" in (status.get("state") or {}):
+                yield status.get("containerID") or ""
+
+
 def status_of(pod: Json, name: str) -> Json | None:
-    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+    for field in _STATUSES:
         for status in (pod.get("status") or {}).get(field) or ():
             if status["name"] == name:
                 return dict(status)

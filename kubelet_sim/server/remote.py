@@ -1,22 +1,25 @@
-"""/exec and /attach: a command in a running container, or what the container itself writes."""
+"""/exec and /attach: a command in a running container, or what the container itself writes and reads."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+from kubelet_sim.commands import shell_at
+from kubelet_sim.environment import environment
 from kubelet_sim.server.cluster import Cluster
+from kubelet_sim.server.consoles import Console
 from kubelet_sim.server.container_world import world_of
+from kubelet_sim.server.driving import Driver, Script
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
 from kubelet_sim.server.logs import ContainerLogs, Options
-from kubelet_sim.server.pods import Pods, SeenRun, container_of, running, the_run, wait
+from kubelet_sim.server.pods import Pods, SeenRun, container_of, running, running_ids, the_run, wait
 from kubelet_sim.server.streams import SUBPROTOCOLS, Streams, exit_status, failure
+from kubelet_sim.server.tokens import Tokens
 from kubelet_sim.server.websocket import WebSocket
 from kubelet_sim.shell.catalog import find_file, shell_in
-from kubelet_sim.shell.effects import Ask, Interrupted, Kill, ReadLine, Running, Sleep, Write
-from kubelet_sim.shell.interpreter import Exit
+from kubelet_sim.shell.world import World
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, ObjectKey, key_of
@@ -26,7 +29,7 @@ from kubeloop.runtime.http_request import Request
 # (pod, container, exit code): its first process is gone.
 End = Callable[[ObjectKey, str, int], None]
 
-KILLED, INTERRUPTED = 137, 130
+KILLED = 137
 _SIGNALLED = 128
 
 
@@ -34,6 +37,8 @@ class Remote:
     def __init__(self, api: Api, clock: Clock, pods: Pods, logs: ContainerLogs, cluster: Cluster, end: End) -> None:
         self._api, self._clock, self._pods, self._logs = api, clock, pods, logs
         self._cluster, self._end = cluster, end
+        self._tokens = Tokens(api, clock)
+        self._consoles: dict[str, Console] = {}  # by the id of the run; one that is over goes when the next comes
 
     async def exec(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         pod, container, run = self._found(path)
@@ -44,7 +49,9 @@ class Remote:
         async def carry_out(streams: Streams) -> Object:
             if find_file(command[0]) is None:
                 return failure(_not_found(command[0]))
-            return exit_status(await self._run(pod, container, run, command, streams))
+            world = await self._world(pod, container, run, has_terminal=streams.has_terminal)
+            script, driver = Script(shell_in(world).call(command)), self._driver(pod, container)
+            return exit_status(await self._while_it_runs(pod, container, run, driver.play(script, streams)))
 
         await self._over_streams(request, exchange, carry_out)
 
@@ -52,9 +59,12 @@ class Remote:
         pod, container, run = self._found(path)
 
         async def carry_out(streams: Streams) -> Object:
-            options = Options(follows=True, since=self._clock.now())
-            async for line in self._logs.lines(pod, container, run, options):
-                await streams.write(line.stream, line.text + "\n")
+            console = await self._console(pod, container, run)
+            if console is None:
+                streams.drop_input()
+                await self._show_log(pod, container, run, streams)
+            else:
+                await self._at_console(pod, container, run, console, streams)
             return exit_status(0)
 
         await self._over_streams(request, exchange, carry_out)
@@ -82,17 +92,62 @@ class Remote:
         except* (HungUp, OSError):
             pass
 
-    async def _run(self, pod: Object, container: str, run: SeenRun, command: Sequence[str], streams: Streams) -> int:
-        """The exit code; that of a killed process where the container ends before the command."""
-        world = await world_of(self._api, self._clock, pod, container_of(pod, container), run)
-        world.has_terminal = streams.has_terminal
+    # --- what the container itself writes and reads
+
+    async def _show_log(self, pod: Object, container: str, run: SeenRun, streams: Streams) -> None:
+        options = Options(follows=True, since=self._clock.now())
+        async for line in self._logs.lines(pod, container, run, options):
+            await streams.write(line.stream, line.text + "\n")
+
+    async def _console(self, pod: Object, container: str, run: SeenRun) -> Console | None:
+        """None where the container runs no shell that somebody could type to."""
+        spec = container_of(pod, container)
+        command = shell_at(spec, environment(pod, spec))
+        if command is None:
+            return None
+        if run.id not in self._consoles:
+            world = await self._world(pod, container, run, has_terminal=bool(spec.get("tty")))
+            world.process = command
+            alive = {id for other in self._pods.list() for id in running_ids(other)}
+            self._consoles = {id: console for id, console in self._consoles.items() if id in alive}
+            self._consoles.setdefault(run.id, Console(world, command, bool(spec.get("stdinOnce"))))
+        return self._consoles[run.id]
+
+    async def _at_console(self, pod: Object, container: str, run: SeenRun, console: Console, streams: Streams) -> None:
+        """Until the container has ended, be it because its shell has."""
+        try:
+            await self._while_it_runs(pod, container, run, console.attach(streams, self._driver(pod, container)))
+        except asyncio.CancelledError:
+            if console.is_once and streams.has_stdin:
+                self._end_console(key_of(pod), container, run, console.hang_up())
+            raise
+        if console.exit_code is not None:
+            self._end_console(key_of(pod), container, run, console.exit_code)
+        await self._until_over(pod, container, run)
+
+    def _end_console(self, key: ObjectKey, container: str, run: SeenRun, exit_code: int) -> None:
+        """Once, however many were attached: the container may have been started anew since."""
+        if self._consoles.pop(run.id, None) is not None:
+            self._end(key, container, exit_code)
+
+    # --- scripts
+
+    async def _world(self, pod: Object, container: str, run: SeenRun, has_terminal: bool) -> World:
+        world = await world_of(self._api, self._clock, self._tokens, pod, container_of(pod, container), run)
+        world.has_terminal = has_terminal
+        return world
+
+    def _driver(self, pod: Object, container: str) -> Driver:
         key = key_of(pod)
 
         def kill(signal: int) -> None:
             self._end(key, container, _SIGNALLED + signal)
 
-        playing = asyncio.create_task(self._play(shell_in(world).call(command), key.namespace, streams, kill))
-        ending = asyncio.create_task(self._until_over(pod, container, run))
+        return Driver(self._cluster, key.namespace, kill)
+
+    async def _while_it_runs(self, pod: Object, container: str, run: SeenRun, script: Coroutine[Any, Any, int]) -> int:
+        """The exit code; that of a killed process where the container ends before the script."""
+        playing, ending = asyncio.create_task(script), asyncio.create_task(self._until_over(pod, container, run))
         try:
             await asyncio.wait((playing, ending), return_when=asyncio.FIRST_COMPLETED)
             return playing.result() if playing.done() else KILLED
@@ -109,53 +164,6 @@ class Remote:
                 if seen is None or seen.finished_at is not None:
                     return
                 await wait(changed, None)
-
-    async def _play(self, script: Running, namespace: str, streams: Streams, kill: Callable[[int], None]) -> int:
-        """In real time."""
-        answer: Any = None
-        try:
-            while True:
-                if streams.interrupted.is_set():
-                    streams.interrupted.clear()
-                    effect = script.throw(Interrupted())
-                else:
-                    effect = script.send(answer)
-                answer = None
-                match effect:
-                    case Write(stream, text):
-                        await streams.write(stream, text)
-                    case Sleep(seconds):
-                        await self._pause(seconds, streams)
-                    case ReadLine():
-                        answer = await self._read(streams)
-                    case Ask():
-                        answer = await self._cluster.answer(effect, namespace)
-                    case Kill(signal):
-                        kill(signal)
-        except StopIteration as end:
-            return int(end.value)
-        except Exit as end:
-            return end.code
-        except Interrupted:
-            return INTERRUPTED
-
-    async def _pause(self, seconds: float, streams: Streams) -> None:
-        """Until it is over, or somebody presses Ctrl-C."""
-        try:
-            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
-                await streams.interrupted.wait()
-        except TimeoutError:
-            pass
-
-    async def _read(self, streams: Streams) -> str:
-        reading = asyncio.create_task(streams.read_line())
-        interrupted = asyncio.create_task(streams.interrupted.wait())
-        try:
-            await asyncio.wait((reading, interrupted), return_when=asyncio.FIRST_COMPLETED)
-            return reading.result() if reading.done() else ""
-        finally:
-            reading.cancel()
-            interrupted.cancel()
 
 
 def _not_found(program: str) -> str:

@@ -36,7 +36,8 @@ class Streams:
         )
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)  # b"": the end
         self._pending = b""
-        self._has_ended = not self.has_stdin
+        self.is_closed = not self.has_stdin  # nothing more will come
+        self._drops_input = False
         self.interrupted = asyncio.Event()
 
     async def begin(self) -> None:
@@ -44,10 +45,18 @@ class Streams:
         channel = _STDOUT if self._has_stdout else _STDERR if self._has_stderr else _ERROR
         await self._socket.send(bytes([channel]))
 
+    def drop_input(self) -> None:
+        """Nobody will read it."""
+        self._drops_input = True
+        while not self._input.empty():
+            self._input.get_nowait()
+
     async def run(self) -> None:
         """Take in what comes. Raises HungUp when the other end is gone."""
         while (message := await self._socket.receive()) is not None:
             channel, data = (message[0], message[1:]) if message else (-1, b"")
+            if self._drops_input:
+                continue
             if channel == _CLOSE and data[:1] == bytes([_STDIN]) and self._socket.subprotocol == _V5:
                 await self._input.put(b"")
             elif channel == _STDIN and (piece := await self._typed(data) if self.has_terminal else data):
@@ -61,13 +70,19 @@ class Streams:
             await self._socket.send(bytes([stream]) + text.encode("utf-8", "replace"))
 
     async def read_line(self) -> str:
-        """With its end; "" when there is no more."""
-        while b"\n" not in self._pending and not self._has_ended:
+        """With its end; "" when there is no more, or somebody at a terminal has pressed Ctrl-D."""
+        while b"\n" not in self._pending and not self._is_end_typed() and not self.is_closed:
             piece = await self._input.get()
-            self._has_ended = not piece or (piece[-1:] == bytes([_END]) and self.has_terminal)
-            self._pending += piece.rstrip(bytes([_END])) if self.has_terminal else piece
+            self.is_closed = not piece
+            self._pending += piece
+        if self._is_end_typed():
+            self._pending = self._pending[1:]
+            return ""
         line, end, self._pending = self._pending.partition(b"\n")
         return (line + end).decode("utf-8", "replace")
+
+    def _is_end_typed(self) -> bool:
+        return self.has_terminal and self._pending[:1] == bytes([_END])
 
     async def end(self, status: Object) -> None:
         if self._socket.subprotocol in _WITH_STATUS:

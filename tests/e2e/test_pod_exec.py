@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import select
+
 import pytest
 
+from kubeloop.cli.kubectl import environment_for
 from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl, KubectlError
+from tests.testkit.terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
@@ -31,6 +36,17 @@ spec:
     env: [{name: COLOUR, valueFrom: {configMapKeyRef: {name: settings, key: colour}}}]
     volumeMounts: [{name: settings, mountPath: /settings}]
   volumes: [{name: settings, configMap: {name: settings}}]
+"""
+
+SHELL = """
+apiVersion: v1
+kind: Pod
+metadata: {name: box, annotations: {kubeloop.io/log.other: "every 1s: tick"}}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+  - {name: box, image: busybox, stdin: true, tty: true}
+  - {name: other, image: nginx}
 """
 
 
@@ -101,3 +117,85 @@ def test_the_official_python_client_gets_streams_and_exit_code(web: Kubectl) -> 
         answer.sock.shutdown()  # its close() leaves the socket to the garbage collector
 
     assert ("out\n", "err\n", 3) == (answer.read_stdout(), answer.read_stderr(), answer.returncode)
+
+
+def at_a_terminal(kubectl: Kubectl, arguments: str) -> Terminal:
+    return Terminal(kubectl.command(arguments), environment_for(kubectl.kubeconfig))
+
+
+def test_a_shell_at_a_terminal_shows_what_is_typed(web: Kubectl) -> None:
+    """`exec -it`: keys are echoed, Ctrl-C ends a command, Ctrl-D the shell; its exit code is kubectl's."""
+    with at_a_terminal(web, "exec -it web -- sh") as terminal:
+        terminal.wait_for("/ # ")
+        terminal.type("sleep 1000\r")
+        terminal.wait_for("sleep 1000\r\n")
+        terminal.type("\x03")
+        terminal.wait_for("/ # ")
+        terminal.type("echo said $?\r")
+        terminal.wait_for("said 130\r\n")
+        terminal.type("exit 4\r")
+        assert 4 == terminal.end()[1]
+
+
+def test_a_pod_is_run_to_work_in(kubectl: Kubectl) -> None:
+    """`run -it --rm`: the container's own shell; its end is that of the container, and the pod goes."""
+    with at_a_terminal(kubectl, "run -it --rm box --image=busybox --restart=Never -- sh") as terminal:
+        terminal.wait_for("/ # ")
+        terminal.type("hostname; exit 5\r")
+        assert "\r\nbox\r\n" in terminal.wait_for("terminated (Error)")
+        assert 5 == terminal.end()[1]
+    with pytest.raises(KubectlError, match="not found"):
+        kubectl("get pod box")
+
+    said = kubectl("run -i --rm box --image=busybox --restart=Never --quiet", "echo 'it is\nread'; exit 0\n")
+    assert said.startswith("it is\nread\n")
+
+
+def test_who_attaches_goes_on_where_it_was(kubectl: Kubectl) -> None:
+    """`attach -it` to a shell that keeps its standard input open; others look on."""
+    kubectl("apply -f -", SHELL)
+    kubectl("wait --for=condition=Ready pod/box")
+    with at_a_terminal(kubectl, "attach -it box -c box") as terminal:
+        terminal.wait_for("/ # ")
+        terminal.type("X=7\r")
+        terminal.wait_for("/ # ")
+    looking = kubectl.in_background("attach box -c box")
+
+    with at_a_terminal(kubectl, "attach -it box -c box") as terminal:
+
+        def is_seen() -> bool:
+            terminal.type("echo X is $X\r")
+            terminal.wait_for("X is 7\r\n")
+            return bool(select.select([looking.stdout], [], [], 0.2)[0])
+
+        eventually(is_seen, "whoever looks on sees it too")
+        terminal.type("exit\r")
+        terminal.end()
+    assert "X is 7" in looking.communicate(timeout=60)[0]
+    eventually(lambda: "1" in kubectl("get pod box -o jsonpath={..restartCount}"), "the shell's end is the container's")
+
+
+def test_what_reads_nothing_is_only_read(kubectl: Kubectl) -> None:
+    """`attach -i` to a container that runs no shell: what is typed is dropped, and its log is shown."""
+    kubectl("apply -f -", SHELL)
+    kubectl("wait --for=condition=Ready pod/box")
+    with at_a_terminal(kubectl, "attach -i box -c other") as terminal:
+        terminal.wait_for("tick")
+        terminal.type("exit\r" * 200)
+        terminal.wait_for("tick")
+        terminal.wait_for("tick")
+
+
+def test_a_command_reads_the_token_of_its_service_account(web: Kubectl) -> None:
+    """Where a container has it mounted, with authority and namespace; it is bound to the pod, and good for a login."""
+    folder = "/var/run/secrets/kubernetes.io/serviceaccount"
+    assert web.namespace == web(f"exec web -- cat {folder}/namespace")
+    assert "BEGIN CERTIFICATE" in web(f"exec web -- cat {folder}/ca.crt")
+
+    token = web(f"exec web -- cat {folder}/token")
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+    status = json.loads(web("create -f - -o json", json.dumps(review)))["status"]
+
+    assert f"system:serviceaccount:{web.namespace}:default" == status["user"]["username"]
+    assert ["web"] == status["user"]["extra"]["authentication.kubernetes.io/pod-name"]
+    assert token == web(f"exec web -- cat {folder}/token")

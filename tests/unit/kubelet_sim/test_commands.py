@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import behaviour_of
-from kubelet_sim.commands import Ending, guess
+from kubelet_sim.commands import Ending, guess, shell_at
 
 
 @pytest.mark.parametrize(
@@ -97,3 +99,22 @@ def test_a_senseless_annotation_is_named(word: str, text: str) -> None:
     """The error says which annotation is meant."""
     with pytest.raises(BehaviourError, match=f"kubeloop.io/{word}"):
         behaviour_of({"name": "c"}, {f"kubeloop.io/{word}": text})
+
+
+@pytest.mark.parametrize(
+    ("container", "shell"),
+    [
+        ({"command": ["sh"]}, ["sh"]),
+        ({"command": ["/bin/bash", "-l"], "args": ["-i"]}, ["/bin/bash", "-l", "-i"]),
+        ({"image": "docker.io/library/busybox:1.36"}, ["sh"]),
+        ({"image": "debian@sha256:0"}, ["bash"]),
+        ({"image": "nginx"}, None),
+        ({"command": ["sh", "-c", "date"]}, None),
+        ({"command": ["sh", "script"]}, None),
+        ({"command": ["cat"]}, None),
+        ({"command": ["sh"], "stdin": False}, None),
+    ],
+)
+def test_who_attaches_types_to_a_shell_without_a_script(container: dict[str, Any], shell: list[str] | None) -> None:
+    """Be it the image's own, of a container that keeps its standard input open; to nothing else."""
+    assert shell == shell_at({"image": "any", "stdin": True, **container}, {})
