@@ -102,23 +102,6 @@ def test_to_read_pods_is_not_to_run_something_in_them(web: Kubectl) -> None:
         web(f"exec web --as={name} -- true")
 
 
-def test_the_official_python_client_gets_streams_and_exit_code(web: Kubectl) -> None:
-    """`stream()` speaks the protocol v4 and sends no terminal."""
-    from kubernetes import client, config
-    from kubernetes.stream import stream
-
-    command = ["sh", "-c", "echo out; echo err >&2; exit 3"]
-
-    with config.new_client_from_config(str(web.kubeconfig)) as connection:
-        call = client.CoreV1Api(connection).connect_get_namespaced_pod_exec
-        options = {"command": command, "stdout": True, "stderr": True, "_preload_content": False}
-        answer = stream(call, "web", web.namespace, **options)
-        answer.run_forever(timeout=30)
-        answer.sock.shutdown()  # its close() leaves the socket to the garbage collector
-
-    assert ("out\n", "err\n", 3) == (answer.read_stdout(), answer.read_stderr(), answer.returncode)
-
-
 def at_a_terminal(kubectl: Kubectl, arguments: str) -> Terminal:
     return Terminal(kubectl.command(arguments), environment_for(kubectl.kubeconfig))
 

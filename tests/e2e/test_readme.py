@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.clients.table import CLIENTS, Client
-from tests.testkit.pages import blocks, run, section
+from tests.testkit.pages import blocks, readme_snippets, run, section
 from tests.testkit.stack import ROOT, Stack
 
 pytestmark = pytest.mark.e2e
@@ -39,7 +38,7 @@ def test_the_curl_tour_creates_lists_watches_and_is_refused(stack: Stack) -> Non
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_every_client_is_used_as_the_readme_says(stack: Stack, client: Client) -> None:
     """The snippet beneath its name runs as it stands."""
-    language, script = _snippets()[client.name]
+    language, script = readme_snippets()[client.name]
 
     run(script, language, stack, cwd=_folder(client) or ROOT, program=_program(client))
 
@@ -47,7 +46,7 @@ def test_every_client_is_used_as_the_readme_says(stack: Stack, client: Client) -
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_every_page_of_a_client_runs_from_top_to_bottom(stack: Stack, client: Client, tmp_path: Path) -> None:
     """docs/clients: the blocks in the language of the README's snippet, one after the other."""
-    language, _ = _snippets()[client.name]
+    language, _ = readme_snippets()[client.name]
     page = (ROOT / "docs" / "clients" / f"{client.page}.md").read_text()
 
     run("\n".join(blocks(page, language)), language, stack, cwd=_folder(client) or tmp_path, program=_program(client))
@@ -59,13 +58,6 @@ def _folder(client: Client) -> Path | None:
 
 def _program(client: Client) -> Path | None:
     return client.program() if client.program else None
-
-
-def _snippets() -> dict[str, tuple[str, str]]:
-    """By client: (language, script)."""
-    text = section(ROOT / "README.md", "Use it from")
-    found = re.findall(r"^\*\*\[(.+?)\].*?```(\w+)\n(.*?)```", text, flags=re.MULTILINE | re.DOTALL)
-    return {client: (language, script) for client, language, script in found}
 
 
 def _commands(heading: str) -> str:

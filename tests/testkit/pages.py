@@ -30,6 +30,13 @@ def section(page: Path, heading: str) -> str:
     return next(text for text in sections if text.startswith(heading))
 
 
+def readme_snippets() -> dict[str, tuple[str, str]]:
+    """(language, script) of each client in "Use it from …"."""
+    text = section(ROOT / "README.md", "Use it from")
+    found = re.findall(r"^\*\*\[(.+?)\].*?```(\w+)\n(.*?)```", text, flags=re.MULTILINE | re.DOTALL)
+    return {client: (language, script) for client, language, script in found}
+
+
 def run(
     script: str, language: str, stack: Stack, cwd: Path = ROOT, program: Path | None = None
 ) -> subprocess.CompletedProcess[str]:

@@ -57,6 +57,10 @@ def tool(name: str) -> str:
 CLIENTS = (
     Client("Helm", "Go", tool("helm"), page="helm", program=helm),
     Client("kubernetes", "Python", pinned("kubernetes"), page="kubernetes"),
+    Client("kubernetes-asyncio", "Python", pinned("kubernetes_asyncio"), page="kubernetes-asyncio"),
+    Client("kr8s", "Python", pinned("kr8s"), page="kr8s"),
+    Client("lightkube", "Python", pinned("lightkube"), page="lightkube"),
+    Client("pykube-ng", "Python", pinned("pykube-ng"), page="pykube-ng"),
     Client("kopf", "Python", pinned("kopf"), page="kopf"),
 )
 

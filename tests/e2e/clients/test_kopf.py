@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,18 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from apiserver.storage.sqlite import SqliteStorage
-from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.throwaway import free_port
 from tests.testkit.certificates import is_trusted
 from tests.testkit.eventually import eventually
+from tests.testkit.forgetful import ForgetfulServer
 from tests.testkit.git_repositories import RealRepository
 from tests.testkit.operator_process import kubeconfig_of
-from tests.testkit.pages import blocks, search_path
-from tests.testkit.stack import ROOT, Kubectl, Stack, is_ready, running
+from tests.testkit.pages import blocks, readme_snippets, search_path
+from tests.testkit.stack import ROOT, Kubectl, Stack, running
 
 pytestmark = pytest.mark.e2e
 
@@ -175,31 +171,34 @@ def test_of_two_peers_the_one_of_lower_priority_pauses(kubectl: Kubectl, tmp_pat
 
 
 @pytest.mark.client("kopf", "watches after 410")
-def test_an_operator_that_missed_too_much_lists_anew(tmp_path: Path) -> None:
+def test_an_operator_that_missed_too_much_lists_anew(forgetful: ForgetfulServer, tmp_path: Path) -> None:
     """The server comes back without the history that watches would resume from: 410, and nothing is missed."""
-    port, data = free_port(), tmp_path / "data"
-    server = f"http://127.0.0.1:{port}"
-    api_server = (sys.executable, "-m", "apiserver", f"--port={port}", f"--data-dir={data}")
-    (tmp_path / "kubeconfig").write_text(Login(server).kubeconfig("alone"))
-    kubectl = Kubectl(tmp_path / "kubeconfig")
-    with running(*api_server) as process:
-        eventually(lambda: is_ready(server), "the API server becomes ready", within_seconds=60)
-        kubectl(f"apply -f {EXAMPLES / 'mysql_backup' / 'manifests' / 'crd.yaml'}")
-        kubectl("wait --for=condition=Established --timeout=30s crd/mysqlbackups.mysql.example.com")
-        with kopf_run(kubectl, tmp_path, "impatient", "mysql_backup", flags=("--standalone", "--verbose")):
-            kubectl("apply -f -", _backup("first"))
-            eventually(lambda: _finalizers(kubectl, "first"), "the operator sees the first")
-            for number in range(20):
-                _change_something_else(server, number)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            asyncio.run(_forget_history(data))
-            with running(*api_server):
-                eventually(lambda: is_ready(server), "the API server is back", within_seconds=60)
-                kubectl("apply -f -", _backup("second"))
-                eventually(lambda: _finalizers(kubectl, "second"), "the operator sees the second")
+    kubectl = forgetful.kubectl
+    kubectl(f"apply -f {EXAMPLES / 'mysql_backup' / 'manifests' / 'crd.yaml'}")
+    kubectl("wait --for=condition=Established --timeout=30s crd/mysqlbackups.mysql.example.com")
+    with kopf_run(kubectl, tmp_path, "impatient", "mysql_backup", flags=("--standalone", "--verbose")):
+        kubectl("apply -f -", _backup("first"))
+        eventually(lambda: _finalizers(kubectl, "first"), "the operator sees the first")
+        forgetful.forget()
+        kubectl("apply -f -", _backup("second"))
+        eventually(lambda: _finalizers(kubectl, "second"), "the operator sees the second")
 
     assert "Restarting the watch-stream for mysqlbackups" in (tmp_path / "kopf.log").read_text()
+
+
+@pytest.mark.client("kopf", "handlers for built-in kinds")
+@pytest.mark.usefixtures("calm")
+def test_the_readmes_operator_greets(kubectl: Kubectl, tmp_path: Path) -> None:
+    """With an event, for ConfigMaps that have the label."""
+    _, operator = readme_snippets()["kopf"]
+    (tmp_path / "hello.py").write_text(operator)
+    with kopf_run(kubectl, tmp_path, f"{tmp_path}/hello"):
+        kubectl("create configmap bob")
+        kubectl("create configmap alice")
+        kubectl("label configmap alice greet=yes")
+        eventually(lambda: "hello alice" in kubectl("get events"), "alice is greeted")
+
+    assert "hello bob" not in kubectl("get events")
 
 
 @pytest.mark.client("kopf", "the snippets of its page")
@@ -260,16 +259,3 @@ def _backup(name: str) -> str:
 def _finalizers(kubectl: Kubectl, name: str) -> list[str]:
     finalizers: list[str] = kubectl.json(f"get mysqlbackup {name}")["metadata"].get("finalizers", [])
     return finalizers
-
-
-def _change_something_else(server: str, number: int) -> None:
-    """A change that the operator does not watch."""
-    path = f"{server}/api/v1/namespaces/default/configmaps"
-    assert httpx.post(path, json={"metadata": {"name": f"other-{number}"}}).status_code == 201
-
-
-async def _forget_history(data: Path) -> None:
-    storage = SqliteStorage(data)
-    await storage.start()
-    await storage.compact(storage.head)
-    await storage.close()

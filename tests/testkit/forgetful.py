@@ -1,0 +1,71 @@
+"""An API server that can be made to forget its history: whoever resumes a watch from before is told 410."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from apiserver.storage.sqlite import SqliteStorage
+from kubeloop.cli.kubeconfig_file import Login
+from kubeloop.cli.throwaway import free_port
+from tests.testkit.eventually import eventually
+from tests.testkit.stack import Kubectl, is_ready, running
+
+
+class ForgetfulServer:
+    """An API server by itself, over plain HTTP; its data and its kubeconfig are in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._data, self._port = folder / "data", free_port()
+        self.server = f"http://127.0.0.1:{self._port}"
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(Login(self.server).kubeconfig("alone"))
+        self.kubectl = Kubectl(kubeconfig)
+        self._process = ExitStack()
+        self._forgotten = 0
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._process.close()
+
+    def create_config_map(self, name: str, labels: Mapping[str, str] | None = None) -> str:
+        """Its revision."""
+        path = f"{self.server}/api/v1/namespaces/default/configmaps"
+        response = httpx.post(path, json={"metadata": {"name": name, "labels": dict(labels or {})}}, trust_env=False)
+        assert response.status_code == 201, response.text
+        revision: str = response.json()["metadata"]["resourceVersion"]
+        return revision
+
+    def forget(self, changes: int = 20) -> None:
+        """After so many other ConfigMaps were made: stop, drop the history and come back."""
+        for number in range(changes):
+            self.create_config_map(f"other-{self._forgotten}-{number}")
+        self._forgotten += 1
+        self._process.close()
+        asyncio.run(_compact(self._data))
+        self._start()
+
+    def _start(self) -> None:
+        self._process.enter_context(
+            running(sys.executable, "-m", "apiserver", f"--port={self._port}", f"--data-dir={self._data}")
+        )
+        eventually(lambda: is_ready(self.server), "the API server becomes ready", within_seconds=60)
+
+
+async def _compact(data: Path) -> None:
+    storage = SqliteStorage(data)
+    await storage.start()
+    await storage.compact(storage.head)
+    await storage.close()
