@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import ssl
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from kubelet_sim import simulator
 from kubelet_sim.server.access import Access
 from kubelet_sim.server.server import Serving
-from kubelet_sim.settings import Settings
+from kubelet_sim.settings import PROCESS, SIMULATED, Settings
 from kubelet_sim.stages.expression import StageError
 from kubelet_sim.stages.model import Stage, read_file
 from kubeloop.apimachinery import quantity
+from kubeloop.apimachinery.forwarding import is_loopback
 from kubeloop.arguments import release_of
+from kubeloop.container_processes import is_supported
 from kubeloop.runtime import flags, process
+from kubeloop.runtime.manager import Manager
+
+if TYPE_CHECKING:
+    from kubelet_sim.process.machine import Machine
 
 _HOST = "127.0.0.1"
 
@@ -38,7 +47,30 @@ def main() -> int:
     except OSError as error:
         parser.error(f"the kubelets cannot be served: {error}")
     settings = replace(settings, kubelet_port=serving.port)
-    return process.run("kubelet", arguments, lambda manager: simulator.add_to(manager, settings, serving))
+    machine = _machine(parser, arguments)
+
+    def populate(manager: Manager) -> None:
+        if machine is not None and not is_loopback(urlsplit(manager.api.base_url).hostname or ""):
+            raise ValueError(f"--runtime={PROCESS} runs what the API server says, so it must be on loopback")
+        simulator.add_to(manager, settings, serving, machine)
+
+    return process.run("kubelet", arguments, populate)
+
+
+def _machine(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Machine | None:
+    """None where nothing is really run."""
+    if arguments.runtime != PROCESS:
+        return None
+    if not is_supported():
+        parser.error(f"--runtime={PROCESS} needs Linux")
+    from kubelet_sim.process.machine import InUse, Machine, own  # who simulates needs none of it
+
+    root_dir = arguments.root_dir.resolve()
+    try:
+        own(root_dir)
+    except (InUse, OSError) as error:
+        parser.error(f"--root-dir: {error}")
+    return Machine(root_dir, os.environ.get("PATH") or os.defpath)
 
 
 def _serving(arguments: argparse.Namespace) -> Serving:
@@ -93,6 +125,18 @@ def _parser() -> argparse.ArgumentParser:
         "--faults", action="store_true", help="bring the kind Fault (kubeloop.io) into the cluster: failures as objects"
     )
     pods = parser.add_argument_group("pods")
+    pods.add_argument(
+        "--runtime",
+        choices=(SIMULATED, PROCESS),
+        default=SIMULATED,
+        help=f"`{PROCESS}` runs the commands of containers as processes of this user (default %(default)s)",
+    )
+    pods.add_argument(
+        "--root-dir",
+        type=Path,
+        default=Path(".kubeloop/kubelet"),
+        help=f"volumes and logs of `--runtime={PROCESS}` (default %(default)s)",
+    )
     pods.add_argument(
         "--image-pull-seconds",
         type=float,

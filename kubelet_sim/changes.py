@@ -28,10 +28,14 @@ def note_time(scene: Scene) -> Container:
 
 
 def start(scene: Scene) -> Container:
-    """A first run, or one more."""
+    """A first run, or one more. What really runs is created first, and its process starts then."""
+    return note_time(scene) if scene.spec.is_real else begun(scene)
+
+
+def begun(scene: Scene) -> Container:
     before = scene.container
     restarts_so_far = before.restarts + 1 if before.run else 0
-    run = Run(_container_id(scene.pod.uid, before.name, restarts_so_far), scene.spec.image, scene.now)
+    run = Run(next_run_id(scene.pod.uid, before), scene.spec.image, scene.now)
     return replace(
         before,
         since=scene.now,
@@ -56,12 +60,18 @@ def end(scene: Scene) -> Container:
         exit_code, reason = behaviour.exit_code, behaviour.exit_reason
     elif behaviour.stop_seconds >= _grace(scene, finished_at):
         exit_code = KILLED
-    ended = replace(
-        run, finished_at=finished_at, exit_code=exit_code, reason=reason or ("Error" if exit_code else "Completed")
-    )
     assert finished_at is not None
-    is_forgiven = (finished_at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
-    return replace(scene.container, since=finished_at, run=ended, crashes=0 if is_forgiven else scene.container.crashes)
+    return ended(scene.container, finished_at, exit_code, reason)
+
+
+def ended(container: Container, at: datetime, exit_code: int, reason: str = "", message: str = "") -> Container:
+    """One that ran; ten minutes make up for every crash before."""
+    run = container.run
+    assert run is not None and run.started_at is not None
+    reason = reason or ("Error" if exit_code else "Completed")
+    over = replace(run, finished_at=at, exit_code=exit_code, reason=reason, message=message)
+    is_forgiven = (at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
+    return replace(container, since=at, run=over, crashes=0 if is_forgiven else container.crashes)
 
 
 def _grace(scene: Scene, finished_at: datetime | None) -> float:
@@ -74,14 +84,19 @@ def _grace(scene: Scene, finished_at: datetime | None) -> float:
 def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime) -> PodRuntime:
     """The first process of a running container is gone."""
 
-    def ended(container: Container) -> Container:
+    def killed(container: Container) -> Container:
         if container.name != name or container.state is not State.RUNNING or container.run is None:
             return container
         reason = "Error" if exit_code else "Completed"
         run = replace(container.run, finished_at=now, exit_code=exit_code, reason=reason)
         return replace(container, state=State.EXITED, since=now, run=run)
 
-    return replace(runtime, containers=tuple(map(ended, runtime.containers)))
+    return replace(runtime, containers=tuple(map(killed, runtime.containers)))
+
+
+def next_run_id(uid: str, container: Container) -> str:
+    """Of the run that comes after the one it has had."""
+    return _container_id(uid, container.name, container.restarts + 1 if container.run else 0)
 
 
 def _container_id(uid: str, name: str, restarts_so_far: int) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import probing, readiness
+from kubelet_sim import probing, readiness, restarts
 from kubelet_sim.moments import backoff_seconds
+from kubelet_sim.observations import START_ERROR
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
 from kubelet_sim.tales import pull_error
 from kubeloop.apimachinery.meta import Object
@@ -29,7 +30,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
     status: Object = {
         "name": spec.name,
         "state": _state(pod, runtime, spec, container),
-        "lastState": _last_state(container),
+        "lastState": _last_state(pod, spec, container),
         "ready": readiness.is_ready(spec, container, now),
         "restartCount": container.restarts,
         "image": run.image if run else spec.image,
@@ -47,7 +48,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
 def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
     if container.state is State.RUNNING:
         return {"running": {"startedAt": _time(container.run)}}
-    if container.state is State.EXITED and container.run:
+    if container.state is State.EXITED and container.run and not _failed_to_start(pod, spec, container):
         return {"terminated": _terminated(container.run)}
     if runtime.stopping_since and not runtime.is_running:
         if container.run:
@@ -55,6 +56,12 @@ def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Co
         if spec.role is Role.REGULAR and _was_initialized(pod, runtime):
             return {"terminated": dict(_UNKNOWN)}
     return {"waiting": _waiting(pod, runtime, spec, container)}
+
+
+def _failed_to_start(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
+    """It will be tried again, which shows as waiting."""
+    has_failed = container.run is not None and container.run.reason == START_ERROR
+    return has_failed and container.state is State.EXITED and restarts.should_restart(pod, spec, container)
 
 
 def _was_initialized(pod: PodSpec, runtime: PodRuntime) -> bool:
@@ -79,12 +86,14 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
         delay = _spelled(backoff_seconds(container.crashes))
         message = f"back-off {delay} restarting failed container={spec.name} pod={pod.title}"
         return {"reason": "CrashLoopBackOff", "message": message}
+    if _failed_to_start(pod, spec, container) and container.run:
+        return {"reason": "RunContainerError", "message": container.run.message}
     return {"reason": "PodInitializing" if pod.has_init_containers else "ContainerCreating"}
 
 
-def _last_state(container: Container) -> Object:
+def _last_state(pod: PodSpec, spec: ContainerSpec, container: Container) -> Object:
     """A run that is over and not the state itself."""
-    is_shown = container.state in (State.RUNNING, State.EXITED)
+    is_shown = container.state in (State.RUNNING, State.EXITED) and not _failed_to_start(pod, spec, container)
     last = container.last_run if is_shown else container.run or container.last_run
     return {"terminated": _terminated(last)} if last else {}
 

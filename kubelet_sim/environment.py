@@ -23,16 +23,12 @@ _SOURCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
 _KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
 
 
-def environment(pod: ReadOnlyObject, container: Json, data: Data | None = None) -> dict[str, str]:
-    """By name, in the order in which a container has them."""
+def environment(
+    pod: ReadOnlyObject, container: Json, data: Data | None = None, given: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """By name, in the order in which a container has them. `given`: what its runtime has for every container."""
     data = data or {}
-    known = {
-        "PATH": PATH,
-        "HOSTNAME": hostname(pod),
-        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
-        "KUBERNETES_SERVICE_PORT": "443",
-        "HOME": "/root",
-    }
+    known = {**(_simulated(pod) if given is None else given)}
     for source in container.get("envFrom") or ():
         for word, kind in _SOURCES:
             if word in source:
@@ -42,6 +38,16 @@ def environment(pod: ReadOnlyObject, container: Json, data: Data | None = None) 
         text = _value(variable, pod, container, data)
         known[variable["name"]] = expanded(text, known)
     return known
+
+
+def _simulated(pod: ReadOnlyObject) -> Mapping[str, str]:
+    return {
+        "PATH": PATH,
+        "HOSTNAME": hostname(pod),
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
+        "HOME": "/root",
+    }
 
 
 def command_of(container: Json, known: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from kubelet_sim import probing, restarts
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import Container, ContainerSpec, Role, State
+from kubelet_sim.state import UP, Container, ContainerSpec, Role, State
 from kubeloop.apimachinery.times import moment_after
 
 FIRST_BACKOFF_SECONDS = 10.0
@@ -65,6 +65,8 @@ def _pull_end(scene: Scene) -> datetime | None:
     if scene.runtime.stopping_since:
         return None
     assert scene.container.since is not None
+    if scene.spec.is_real:
+        return scene.container.since  # its image is not looked at
     return scene.container.since + timedelta(seconds=scene.runtime.pull_seconds)
 
 
@@ -90,6 +92,8 @@ def _after_state(scene: Scene, seconds: float) -> datetime | None:
 
 
 def ends(scene: Scene) -> datetime | None:
+    if scene.spec.is_real:
+        return None  # that is observed
     moments = (natural_end(scene), stopped_at(scene), killed_at(scene), replaced_at(scene))
     return min((at for at in moments if at), default=None)
 
@@ -138,7 +142,7 @@ def told_to_stop(scene: Scene) -> datetime | None:
         is_later = is_later or spec is scene.spec
         if spec is scene.spec or spec.role is Role.EPHEMERAL or (spec.role is Role.SIDECAR and not is_later):
             continue
-        if container.state is State.RUNNING or (told is None and not _is_over(scene, spec, container)):
+        if container.state in UP or (told is None and not _is_over(scene, spec, container)):
             return None
         if container.run and container.run.finished_at:
             told = max(told or _AT_ONCE, container.run.finished_at)

@@ -14,13 +14,25 @@ from kubelet_sim.state import ContainerSpec, PodSpec, Role
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, key_of, metadata, uid_of
 from kubeloop.apimachinery.times import parse_time
 
+IsReal = Callable[[Any], bool]  # of the JSON of a container
 
-def read(pod: ReadOnlyObject, init_seconds: float, influence: Influence | None = None) -> PodSpec:
-    """`init_seconds`: how long an init container runs of which nothing is said. `influence`: what faults say of it."""
+
+def read(
+    pod: ReadOnlyObject, init_seconds: float, influence: Influence | None = None, is_real: IsReal = lambda fields: False
+) -> PodSpec:
+    """`init_seconds`: how long an init container runs of which nothing is said. `influence`: what faults say of it.
+
+    `is_real`: whether a container is run as a process; then nothing that is said about its behaviour counts.
+    """
     spec = pod["spec"]
 
     def containers(field: str, role_of: Callable[[Any], Role]) -> list[ContainerSpec]:
-        return [_container(pod, fields, role_of(fields), init_seconds, influence) for fields in spec.get(field) or ()]
+        return [
+            _real_container(fields, role_of(fields))
+            if is_real(fields)
+            else _container(pod, fields, role_of(fields), init_seconds, influence)
+            for fields in spec.get(field) or ()
+        ]
 
     init = containers("initContainers", _init_role)
     regular = containers("containers", lambda _: Role.REGULAR)
@@ -62,6 +74,11 @@ def _container(
     default_exit_seconds = init_seconds if role is Role.INIT else NEVER
     behaviour = _behaviour(pod, fields, default_exit_seconds, influence)
     return ContainerSpec(fields["name"], fields.get("image") or "", role, fields, behaviour)
+
+
+def _real_container(fields: Any, role: Role) -> ContainerSpec:
+    behaviour = Behaviour(probes=probes.probes_of(fields, {}, 0.0))
+    return ContainerSpec(fields["name"], fields.get("image") or "", role, fields, behaviour, is_real=True)
 
 
 def _behaviour(pod: ReadOnlyObject, fields: Any, default_exit_seconds: float, influence: Influence | None) -> Behaviour:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubelet_sim import admission, allocation, changes, lifecycle, outage, pod_spec, recovery
+from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.registry import Faults
@@ -20,6 +20,7 @@ from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pressure import Pressures
 from kubelet_sim.references import References
+from kubelet_sim.runtime import ContainerRuntime
 from kubelet_sim.settings import Settings
 from kubelet_sim.stages.player import StagePlayer
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
@@ -53,13 +54,14 @@ class PodReconciler:
         pressures: Pressures,
         faults: Faults,
         stages: StagePlayer,
+        containers: ContainerRuntime,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._attachments, self._pressures, self._faults = attachments, pressures, faults
-        self._stages = stages
+        self._stages, self._containers = stages, containers
         self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
@@ -86,12 +88,14 @@ class PodReconciler:
         if self._stages.takes(obj):
             return await self._play(obj)
         pod = self._read(obj)
-        runtime = await self._with_references(obj, await self._runtime(obj, pod))
+        runtime = await self._with_observations(obj, pod, await self._runtime(obj, pod))
+        runtime = await self._with_references(obj, runtime)
         runtime = await self._with_volumes(obj, pod, runtime)
         obj, pod, runtime = await self._with_allocation(obj, pod, runtime)
         plan = lifecycle.plan(obj, pod, runtime, self._clock.now(), self._pressures.sentence(pod.uid))
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
+        await self._containers.carry_out(obj, pod, plan.runtime)
         await self._write_status(obj, plan.status)
         if plan.is_removable:
             self._attachments.release(pod.uid)
@@ -122,7 +126,7 @@ class PodReconciler:
 
     def _read(self, obj: ReadOnlyObject) -> PodSpec:
         influence = self._faults.on_pod(obj) if self._faults else None
-        return pod_spec.read(obj, self._settings.init_seconds, influence)
+        return pod_spec.read(obj, self._settings.init_seconds, influence, self._containers.runs)
 
     async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
         runtime = await self._remembered(obj, pod)
@@ -146,6 +150,7 @@ class PodReconciler:
             return runtime
         if not _was_admitted(obj):
             await self._tell(obj, [_annotation_warning(error) for error in pod_spec.annotation_errors(obj)])
+            await self._tell(obj, self._containers.remarks(obj))
             node = self._nodes.get(ObjectKey("", node_name)) or {}
             objection = admission.objection(obj, node, self._ledger.used(node_name), self._pressures.on(node_name))
             if objection:
@@ -156,6 +161,16 @@ class PodReconciler:
             obj = allocation.with_allocated(obj, runtime.allocated)
         self._ledger.change(node_name, obj, pod.uid)
         return replace(runtime, ip=self._address(obj, runtime.ip, identity))
+
+    async def _with_observations(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
+        """Remembered at once: what has been observed is not told twice."""
+        seen = self._containers.observed(pod.uid)
+        if not seen:
+            return runtime
+        runtime, told = observations.applied(pod, runtime, seen, self._clock.now())
+        self._runtimes[pod.key] = runtime
+        await self._tell(obj, told)
+        return runtime
 
     async def _with_references(self, obj: ReadOnlyObject, runtime: PodRuntime) -> PodRuntime:
         """Looked at while a container has yet to start."""
@@ -309,6 +324,7 @@ class PodReconciler:
         self._addresses.release(uid)
         self._attachments.release(uid)
         self._pressures.forget(uid)
+        self._containers.forget(uid)
 
     def _newest(self, key: ObjectKey) -> Object | None:
         obj, answer = self._pods.get(key), self._answers.get(key)

@@ -20,12 +20,13 @@ from kubeloop.apimachinery.times import moment_after
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`seconds`: after the container's start. `at`: when its outcome is known."""
+    """`seconds`: after the container's start. `at`: when its outcome is known. `said`: by one that was really made."""
 
     probe: Probe
     seconds: float
     outcome: Outcome
     at: datetime
+    said: str = ""
 
     @property
     def passes(self) -> bool:
@@ -52,13 +53,11 @@ def passes(spec: ContainerSpec, container: Container, kind: Kind) -> bool:
 
 def next_check(scene: Scene, kind: Kind) -> Check | None:
     """The next one that tells or changes something."""
-    probe, run = scene.spec.behaviour.probes.get(kind), scene.container.run
-    if probe is None or run is None or run.started_at is None or _is_over(scene, kind):
+    run = scene.container.run
+    if scene.spec.is_real or run is None or run.started_at is None or not is_asked(scene, kind):
         return None
-    probe = probe.of_run(run.started_at)
+    probe = scene.spec.behaviour.probes[kind].of_run(run.started_at)
     started = started_at(scene.spec, scene.container)
-    if kind is not Kind.STARTUP and started is None:
-        return None
     probed = scene.container.probed.get(kind) or Probed(result=_initial(kind))
     gate = (started - run.started_at).total_seconds() if started else 0.0
     seconds = probed.next_seconds if probed.next_seconds is not None else _first(probe, kind, gate)
@@ -72,22 +71,34 @@ def next_check(scene: Scene, kind: Kind) -> Check | None:
 
 
 def checked(scene: Scene, kind: Kind) -> Container:
-    """The container after the check: its probe's result, and the order to stop where that is fatal."""
+    """The container after its next check."""
     check = next_check(scene, kind)
     assert check is not None
+    return after(scene, kind, check)
+
+
+def after(scene: Scene, kind: Kind, check: Check) -> Container:
+    """The container after the check: its probe's result, and the order to stop where that is fatal."""
     before = scene.container.probed.get(kind) or Probed(result=_initial(kind))
     in_a_row = before.in_a_row + 1 if before.last == check.passes else 1
     is_settled = in_a_row >= _threshold(check)
     result = check.passes if is_settled else before.result
-    after = Probed(
+    changed = Probed(
         result=result,
         since=before.since if result == before.result else check.at,
         last=check.passes,
         in_a_row=in_a_row,
         next_seconds=check.seconds + max(check.probe.period, _length(check.probe, check.outcome)),
     )
-    container = replace(scene.container, probed={**scene.container.probed, kind: after})
+    container = replace(scene.container, probed={**scene.container.probed, kind: changed})
     return replace(container, stop_order=_order(scene, kind, check)) if is_fatal(scene, kind, check) else container
+
+
+def is_asked(scene: Scene, kind: Kind) -> bool:
+    """Whether a running container is checked by this probe now: the startup probe holds the others back."""
+    if kind not in scene.spec.behaviour.probes or _is_over(scene, kind):
+        return False
+    return kind is Kind.STARTUP or started_at(scene.spec, scene.container) is not None
 
 
 def is_fatal(scene: Scene, kind: Kind, check: Check) -> bool:

@@ -8,6 +8,8 @@ from kubelet_sim.stages.model import Stage
 from kubeloop.apimachinery.forwarding import DEFAULT_KUBELET_PORT
 from kubeloop.apimachinery.releases import DEFAULT
 
+SIMULATED, PROCESS = "simulated", "process"  # what runs the containers
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -7,8 +7,9 @@ Called by __main__ and by in-process clusters. Everything the nodes do goes thro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.definition import install as install_faults
@@ -20,12 +21,13 @@ from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
 from kubelet_sim.pool import Pool, PoolReconciler
 from kubelet_sim.pressure import PressureReconciler, Pressures
+from kubelet_sim.runtime import Simulated
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.routes import routes
 from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.settings import Settings
 from kubelet_sim.stages.player import StagePlayer
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
 from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
@@ -34,13 +36,24 @@ from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.predicates import annotations_changed
 from kubeloop.runtime.source import For, Watches
 
+if TYPE_CHECKING:
+    from kubelet_sim.process.machine import Machine
+    from kubelet_sim.process.runtime import ProcessRuntime
+
 COMPONENT = "kubelet"
 _POD_WORKERS = 16
 _NODE_WORKERS = 8
 
 
-def add_to(manager: Manager, settings: Settings | None = None, serving: Serving | None = None) -> None:
-    """Before the manager runs. `serving`: where the kubelets' API is served, if it is."""
+def add_to(
+    manager: Manager,
+    settings: Settings | None = None,
+    serving: Serving | None = None,
+    machine: Machine | None = None,
+) -> None:
+    """Before the manager runs. `serving`: where the kubelets' API is served, if it is. `machine`: what containers
+    really run on; without one they are simulated.
+    """
     settings = settings or Settings()
     own = Pool(settings)
     recorders = partial(manager.event_recorder, COMPONENT)
@@ -53,6 +66,12 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
     def report(node: str) -> None:
         node_controller.enqueue(ObjectKey("", node))
 
+    def wake_pod(pod: ObjectKey) -> None:
+        pod_controller.enqueue(pod)
+
+    def uids_of_pods() -> set[str]:
+        return {uid_of(pod) for pod in pods.list()}
+
     attachments = Attachments(manager.api, report)
     pressures, faults = Pressures(), Faults(nodes)
     version = git_version(settings.kubernetes_version)
@@ -61,6 +80,7 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
         manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, faults, own, settings
     )
     lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own, faults)
+    real = _process_runtime(machine, manager, wake_pod, uids_of_pods) if machine else None
     pod_reconciler = PodReconciler(
         manager.api,
         manager.clock,
@@ -72,6 +92,7 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
         pressures,
         faults,
         stages,
+        real or Simulated(),
         own,
         settings,
     )
@@ -126,6 +147,8 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
         pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)
+    if real is not None:
+        manager.add_task("kubelet: containers", real.run)
     if serving is not None:
         seen = Pods(pods, own.__contains__)
 
@@ -133,7 +156,15 @@ def add_to(manager: Manager, settings: Settings | None = None, serving: Serving 
             pod_reconciler.end(key, container, exit_code)
             pod_controller.enqueue(key)
 
-        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, seen, end)).run)
+        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, seen, end, real)).run)
+
+
+def _process_runtime(
+    machine: Machine, manager: Manager, wake: Callable[[ObjectKey], None], known: Callable[[], set[str]]
+) -> ProcessRuntime:
+    from kubelet_sim.process.runtime import ProcessRuntime  # who simulates needs none of it
+
+    return ProcessRuntime(machine, manager.api, manager.clock, wake, known)
 
 
 def other_volumes(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:

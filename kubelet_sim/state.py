@@ -18,16 +18,23 @@ from kubeloop.apimachinery.meta import ObjectKey
 
 
 class State(StrEnum):
-    """Where a container stands. CRASH_BACKOFF and the PULL ones show as waiting, EXITED as terminated."""
+    """Where a container stands. CREATING, CRASH_BACKOFF and the PULL ones show as waiting, EXITED as terminated.
+
+    CREATING is for containers that really run: their process is about to start, or its postStart hook runs.
+    """
 
     WAITING = "waiting"
     PULLING = "pulling"
     PULL_FAILED = "pull failed"
     PULL_BACKOFF = "pull backoff"
     CONFIG_ERROR = "config error"
+    CREATING = "creating"
     RUNNING = "running"
     EXITED = "exited"
     CRASH_BACKOFF = "crash backoff"
+
+
+UP = (State.CREATING, State.RUNNING)  # something of the container may be alive
 
 
 class Role(StrEnum):
@@ -53,13 +60,16 @@ STATUS_FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """A container of the pod's spec; `fields` is its JSON."""
+    """A container of the pod's spec; `fields` is its JSON. `is_real`: it is a process, and what happens to it is
+    observed (observations.py) instead of foreseen.
+    """
 
     name: str
     image: str
     role: Role
     fields: Mapping[str, Any]
     behaviour: Behaviour
+    is_real: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +203,7 @@ class PodRuntime:
 
     @property
     def is_running(self) -> bool:
-        return any(container.state is State.RUNNING for container in self.containers)
+        return any(container.state in UP for container in self.containers)
 
 
 @dataclass(frozen=True, slots=True)

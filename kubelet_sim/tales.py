@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from kubelet_sim import moments, probe_words, probing, restarts
 from kubelet_sim.probes import Kind
+from kubelet_sim.probing import Check
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import Happening, Role
+from kubelet_sim.state import ContainerSpec, Happening, Role
 
 _IMAGE_BYTES = 42_000_000
 
 
 def pulling(scene: Scene) -> Sequence[Happening]:
+    if scene.spec.is_real:
+        return ()
     return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
 
 
@@ -37,6 +40,8 @@ def config_error(scene: Scene) -> Sequence[Happening]:
 
 
 def first_start(scene: Scene) -> Sequence[Happening]:
+    if scene.spec.is_real:
+        return restart(scene)
     duration = _spelled(scene.runtime.pull_seconds)
     message = (
         f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
@@ -51,10 +56,16 @@ def restart(scene: Scene) -> Sequence[Happening]:
 
 
 def _started(scene: Scene) -> Sequence[Happening]:
-    return (
-        Happening("Normal", "Created", "Container created", scene.spec),
-        Happening("Normal", "Started", "Container started", scene.spec),
-    )
+    created = Happening("Normal", "Created", "Container created", scene.spec)
+    return (created,) if scene.spec.is_real else (created, started(scene.spec))
+
+
+def started(spec: ContainerSpec) -> Happening:
+    return Happening("Normal", "Started", "Container started", spec)
+
+
+def start_failed(spec: ContainerSpec, why: str) -> Happening:
+    return Happening("Warning", "Failed", f"Error: {why}", spec)
 
 
 def replaced(scene: Scene) -> Sequence[Happening]:
@@ -66,9 +77,15 @@ def replaced(scene: Scene) -> Sequence[Happening]:
 
 def checked(scene: Scene, kind: Kind) -> Sequence[Happening]:
     check = probing.next_check(scene, kind)
-    if check is None or check.passes:
+    return failed_check(scene, kind, check) if check else ()
+
+
+def failed_check(scene: Scene, kind: Kind, check: Check) -> Sequence[Happening]:
+    """Nothing of one that passes."""
+    if check.passes:
         return ()
-    said = f"{kind.capitalize()} probe failed: {probe_words.failure(check, scene.spec.fields, scene.runtime.ip)}"
+    why = check.said if scene.spec.is_real else probe_words.failure(check, scene.spec.fields, scene.runtime.ip)
+    said = f"{kind.capitalize()} probe failed: {why}"
     unhealthy = Happening("Warning", "Unhealthy", said, scene.spec)
     if not probing.is_fatal(scene, kind, check):
         return (unhealthy,)

@@ -39,10 +39,16 @@ def advance(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntim
             break
         _, i, step = min(due, key=lambda entry: entry[:2])
         scene = Scene(pod, runtime, pod.containers[i], runtime.containers[i], now)
-        changed = replace(step.change(scene), state=step.target)
+        changed = replace(step.change(scene), state=_entered(step, scene))
         happenings += step.tell(scene)
         runtime = replace(runtime, containers=(*runtime.containers[:i], changed, *runtime.containers[i + 1 :]))
     return runtime, happenings
+
+
+def _entered(step: Transition, scene: Scene) -> State:
+    """What really runs is being created until its process has been seen to start."""
+    is_start = step.target is State.RUNNING and step.source is not State.RUNNING
+    return State.CREATING if is_start and scene.spec.is_real else step.target
 
 
 def next_due(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:

@@ -7,7 +7,6 @@
     remote        /exec, /attach
     driving       scripts in real time, with somebody's streams at their ends
     consoles      shells that containers themselves run, for who attaches to them
-    tokens        what a container reads as its service account's token
     port_forward  /portForward, in frames of SPDY (spdy_forwarding, spdy) or channels (channel_forwarding)
     streams       their protocol over a WebSocket (websocket)
     container_world, cluster   what a shell in a container sees of it, and of others

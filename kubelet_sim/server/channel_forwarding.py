@@ -30,17 +30,12 @@ class ChannelForwarding:
 
     def begin(self) -> list[bytes]:
         """The port on each channel, and at once why it does not listen."""
-        numbers = [
-            bytes([channel]) + port.to_bytes(2, "little")
-            for index, port in enumerate(self._ports)
-            for channel in (2 * index, 2 * index + 1)
-        ]
         refusals = [
             bytes([2 * index + 1]) + connection.refusal.encode()
             for index, connection in enumerate(self._connections)
             if connection.refusal
         ]
-        return numbers + refusals
+        return channels_of(self._ports) + refusals
 
     def received(self, message: bytes) -> list[bytes]:
         index, is_error_channel = divmod(message[0], 2) if message else (MAX_PORTS, 0)
@@ -48,3 +43,12 @@ class ChannelForwarding:
             return []
         answer = self._connections[index].received(message[1:])
         return [message[:1] + answer] if answer else []
+
+
+def channels_of(ports: Sequence[int]) -> list[bytes]:
+    """The first message on each channel: its port."""
+    return [
+        bytes([channel]) + port.to_bytes(2, "little")
+        for index, port in enumerate(ports)
+        for channel in (2 * index, 2 * index + 1)
+    ]

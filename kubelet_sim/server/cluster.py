@@ -82,18 +82,22 @@ class Cluster:
 
 def page_of(pod: ReadOnlyObject, port: int) -> Page:
     """What a simulated pod answers on one of its ports; refused where no container declares it."""
-    ports = [
-        one["containerPort"]
-        for container in pod["spec"]["containers"]
-        for one in container.get("ports") or ()
-        if (one.get("protocol") or "TCP") == "TCP"
-    ]
-    if port not in ports:
+    if port not in declared_ports(pod):
         return Page(is_refused=True)
     meta = metadata(pod)
     labels = "".join(f"label: {name}={text}\n" for name, text in sorted(labels_of(pod).items()))
     where = f"namespace: {meta['namespace']}\nnode: {pod['spec'].get('nodeName')}\nport: {port}\n"
     return Page(f"pod: {meta['name']}\n{where}{labels}")
+
+
+def declared_ports(pod: ReadOnlyObject) -> list[int]:
+    """The TCP ports that its containers say they listen on."""
+    return [
+        one["containerPort"]
+        for container in pod["spec"]["containers"]
+        for one in container.get("ports") or ()
+        if (one.get("protocol") or "TCP") == "TCP"
+    ]
 
 
 def _ready(slice_: ReadOnlyObject) -> Iterator[str]:

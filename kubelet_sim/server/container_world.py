@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at
 from kubelet_sim.server.pods import SeenRun
-from kubelet_sim.server.tokens import Tokens
 from kubelet_sim.shell.world import World
+from kubelet_sim.sources import WORDS, Source, as_text, mounted_parts, parts_of, read, source_of, used_by
+from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.meta import ReadOnlyObject, namespace_of
-from kubeloop.apimachinery.resource import CONFIG_MAPS, SECRETS
 from kubeloop.client.api import Api
 
 Json = Mapping[str, Any]
-Source = tuple[str, str]  # ConfigMap or Secret, and its name; or _TOKEN, and what it is for
 
 _DNS = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
 _TOKEN = "serviceAccountToken"
@@ -27,8 +25,8 @@ _PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
 async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, container: Json, run: SeenRun) -> World:
     """What cannot be read is not there."""
     namespace = namespace_of(pod)
-    data = {source: await _data(api, namespace, *source) for source in set(_sources(pod, container))}
-    for source in _mounted_sources(pod, container):
+    data = {source: await _text(api, namespace, source) for source in set(used_by(pod, container))}
+    for source in mounted_parts(pod, container):
         if (wanted := source.get(_TOKEN)) and (token := await tokens.token(pod, wanted)) is not None:
             data[_token_source(wanted)] = {"token": token}
     known = environment(pod, container, data)
@@ -68,11 +66,10 @@ def _files(pod: ReadOnlyObject, container: Json, data: Mapping[Source, Mapping[s
 def _of_volume(
     volume: Json, pod: ReadOnlyObject, data: Mapping[Source, Mapping[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
-        for word, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+    for source in parts_of(volume):
+        for word, kind in WORDS:
             if word in source:
-                name = source[word].get("name") or source[word].get("secretName") or ""
-                found = data.get((kind, name), {})
+                found = data.get(source_of(source[word], kind), {})
                 items = source[word].get("items") or [{"key": key, "path": key} for key in found]
                 yield from ((item["path"], found[item["key"]]) for item in items if item["key"] in found)
         if (wanted := source.get(_TOKEN)) and (known := data.get(_token_source(wanted))):
@@ -81,39 +78,12 @@ def _of_volume(
             yield item["path"], field_value(pod, (item.get("fieldRef") or {}).get("fieldPath") or "")
 
 
-def _sources(pod: ReadOnlyObject, container: Json) -> Iterator[Source]:
-    words = (("configMap", "ConfigMap"), ("secret", "Secret"))
-    for source in container.get("envFrom") or ():
-        yield from ((kind, source[f"{word}Ref"].get("name") or "") for word, kind in words if f"{word}Ref" in source)
-    for variable in container.get("env") or ():
-        source = variable.get("valueFrom") or {}
-        for word, kind in words:
-            if f"{word}KeyRef" in source:
-                yield kind, source[f"{word}KeyRef"].get("name") or ""
-    for source in _mounted_sources(pod, container):
-        for word, kind in words:
-            if word in source:
-                yield kind, source[word].get("name") or source[word].get("secretName") or ""
-
-
-def _mounted_sources(pod: ReadOnlyObject, container: Json) -> Iterator[Json]:
-    """The volumes that the container sees, and what they are put together from."""
-    mounted = {volume for volume, _, _ in mounted_at(container)}
-    for volume in pod["spec"].get("volumes") or ():
-        if volume["name"] in mounted:
-            yield from (volume, *((volume.get("projected") or {}).get("sources") or ()))
-
-
 def _token_source(wanted: Json) -> Source:
     return _TOKEN, f"{wanted.get('audience') or ''} {wanted.get('expirationSeconds') or ''}"
 
 
-async def _data(api: Api, namespace: str, kind: str, name: str) -> Mapping[str, str]:
+async def _text(api: Api, namespace: str, source: Source) -> Mapping[str, str]:
     try:
-        obj = await api.get(CONFIG_MAPS if kind == "ConfigMap" else SECRETS, name, namespace)
+        return as_text(await read(api, namespace, source))
     except ApiError:
         return {}
-    found = obj.get("data") or {}
-    if kind == "ConfigMap":
-        return dict(found)
-    return {key: base64.b64decode(text).decode("utf-8", "replace") for key, text in found.items()}

@@ -8,67 +8,33 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from kubelet_sim import log
 from kubelet_sim.log import Line
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
+from kubelet_sim.server.log_options import Options
 from kubelet_sim.server.pods import Pods, SeenRun, container_of, logged_run, the_run, wait
+from kubelet_sim.server.recorded_logs import recorded
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.times import parse_time
+from kubeloop.apimachinery.meta import Object, uid_of
 from kubeloop.runtime.http_request import Request
+
+if TYPE_CHECKING:
+    from kubelet_sim.process.runtime import ProcessRuntime
 
 # A status has whole seconds: what a run that is over wrote within its last one is in its log.
 _LAST_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.001
 _LINES_AT_ONCE = 500  # then others get a turn
-_STREAMS = {"": (log.STDOUT, log.STDERR), "All": (log.STDOUT, log.STDERR)} | {
-    "Stdout": (log.STDOUT,),
-    "Stderr": (log.STDERR,),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """PodLogOptions; None where something is not limited."""
-
-    follows: bool = False
-    is_previous: bool = False
-    has_timestamps: bool = False
-    since: datetime | None = None
-    tail_lines: int | None = None
-    limit_bytes: int | None = None
-    streams: tuple[int, ...] = (log.STDOUT, log.STDERR)
-
-    @classmethod
-    def of(cls, request: Request, now: datetime) -> Options:
-        """Refused where they cannot be read; the API server has read them before."""
-        since = None
-        try:
-            if text := request.first("sinceTime"):
-                since = parse_time(text)
-            if text := request.first("sinceSeconds"):
-                since = now - timedelta(seconds=int(text))
-            tail, limit = request.first("tailLines"), request.first("limitBytes")
-            return cls(
-                request.first("follow") == "true",
-                request.first("previous") == "true",
-                request.first("timestamps") == "true",
-                since,
-                int(tail) if tail else None,
-                int(limit) if limit else None,
-                _STREAMS[request.first("stream")],
-            )
-        except (ValueError, KeyError, OverflowError) as error:
-            raise Refused(400, '{"message": "Unable to decode query."}') from error
 
 
 class ContainerLogs:
-    def __init__(self, pods: Pods, clock: Clock) -> None:
-        self._pods, self._clock = pods, clock
+    def __init__(self, pods: Pods, clock: Clock, real: ProcessRuntime | None = None) -> None:
+        """`real`: who has the logs of containers that really run."""
+        self._pods, self._clock, self._real = pods, clock, real
 
     async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         if len(path) != 3:
@@ -82,12 +48,18 @@ class ContainerLogs:
             async with asyncio.TaskGroup() as tasks:
                 hang_up = tasks.create_task(exchange.until_hung_up())
                 await exchange.begin_stream()
-                async for data in self.stream(pod, container, run, options):
+                async for data in self._either(pod, container, run, options):
                     await exchange.write(data)
                 await exchange.end_stream()
                 hang_up.cancel()
         except* HungUp:
             pass
+
+    def _either(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[bytes]:
+        """What was really written, or what is simulated."""
+        if self._real is None or not self._real.runs(container_of(pod, container)):
+            return self.stream(pod, container, run, options)
+        return recorded(self._real.log(uid_of(pod), container, run.id), options, self._clock)
 
     async def stream(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[bytes]:
         """The log in pieces, until its end, or until now where nobody follows."""

@@ -15,7 +15,7 @@ class PodConnection:
     def __init__(self, pod: Object, port: int) -> None:
         self._pod, self._port = pod, port
         self._received = b""
-        self.refusal = self._connection_refused() if page_of(pod, port).is_refused else ""
+        self.refusal = refusal_of(pod, port) if page_of(pod, port).is_refused else ""
         self.is_over = bool(self.refusal)
 
     def received(self, content: bytes) -> bytes:
@@ -36,9 +36,10 @@ class PodConnection:
         )
         return head.encode() + (b"" if method == b"HEAD" else body)
 
-    def _connection_refused(self) -> str:
-        meta = self._pod["metadata"]
-        return (
-            f"error forwarding port {self._port} to pod {meta['name']}, uid {meta['uid']}: failed to connect to "
-            f"localhost:{self._port} inside the pod: dial tcp4 127.0.0.1:{self._port}: connect: connection refused"
-        )
+
+def refusal_of(pod: Object, port: int) -> str:
+    meta = pod["metadata"]
+    return (
+        f"error forwarding port {port} to pod {meta['name']}, uid {meta['uid']}: failed to connect to "
+        f"localhost:{port} inside the pod: dial tcp4 127.0.0.1:{port}: connect: connection refused"
+    )

@@ -1,9 +1,12 @@
-"""/portForward: connections to the ports of a simulated pod.
+"""/portForward: connections to the ports of a pod.
 
-kubectl speaks SPDY through a WebSocket (spdy_forwarding), client libraries use channels (channel_forwarding).
+kubectl speaks SPDY through a WebSocket (spdy_forwarding), client libraries use channels (channel_forwarding). A pod that
+really runs is connected to (tunnels), a simulated one answers for itself.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from kubelet_sim.server import channel_forwarding, spdy_forwarding
 from kubelet_sim.server.channel_forwarding import MAX_PORTS, ChannelForwarding
@@ -11,17 +14,21 @@ from kubelet_sim.server.exchange import Exchange, HungUp, Refused
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.spdy import SpdyError
 from kubelet_sim.server.spdy_forwarding import SpdyForwarding
+from kubelet_sim.server.tunnels import ChannelTunnels, SpdyTunnels
 from kubelet_sim.server.websocket import WebSocket, offered_subprotocols
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 from kubeloop.runtime.http_request import Request
 
+if TYPE_CHECKING:
+    from kubelet_sim.process.runtime import ProcessRuntime
+
 _MAX_PORT = 65535
 
 
 class PortForward:
-    def __init__(self, pods: Pods) -> None:
-        self._pods = pods
+    def __init__(self, pods: Pods, real: ProcessRuntime | None = None) -> None:
+        self._pods, self._real = pods, real
 
     async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         if len(path) != 2:
@@ -30,25 +37,31 @@ class PortForward:
         phase = (pod.get("status") or {}).get("phase")
         if phase != "Running":
             raise Refused(500, f"unable to forward port because pod is not running. Current status={phase}")
-        forwarding, subprotocols = _forwarding(request, pod)
+        is_spdy = bool(set(spdy_forwarding.SUBPROTOCOLS) & set(offered_subprotocols(request)))
+        ports = [] if is_spdy else _ports(request)
+        subprotocols = spdy_forwarding.SUBPROTOCOLS if is_spdy else channel_forwarding.SUBPROTOCOLS
         socket = await WebSocket.accept(request, exchange, subprotocols)
-        try:
-            for message in forwarding.begin():
+        if self._really_runs(pod):
+            await (SpdyTunnels(socket, pod) if is_spdy else ChannelTunnels(socket, pod, ports)).run()
+        else:
+            await _answered(socket, SpdyForwarding(pod) if is_spdy else ChannelForwarding(pod, ports))
+
+    def _really_runs(self, pod: Object) -> bool:
+        return self._real is not None and any(map(self._real.runs, pod["spec"]["containers"]))
+
+
+async def _answered(socket: WebSocket, forwarding: SpdyForwarding | ChannelForwarding) -> None:
+    """By a simulated pod."""
+    try:
+        for message in forwarding.begin():
+            await socket.send(message)
+        while not forwarding.is_over and (received := await socket.receive()) is not None:
+            for message in forwarding.received(received):
                 await socket.send(message)
-            while not forwarding.is_over and (received := await socket.receive()) is not None:
-                for message in forwarding.received(received):
-                    await socket.send(message)
-            await socket.close()
-            await socket.until_closed()
-        except (SpdyError, HungUp):
-            pass
-
-
-def _forwarding(request: Request, pod: Object) -> tuple[SpdyForwarding | ChannelForwarding, tuple[str, ...]]:
-    """In what way, and the subprotocols for it."""
-    if set(spdy_forwarding.SUBPROTOCOLS) & set(offered_subprotocols(request)):
-        return SpdyForwarding(pod), spdy_forwarding.SUBPROTOCOLS
-    return ChannelForwarding(pod, _ports(request)), channel_forwarding.SUBPROTOCOLS
+        await socket.close()
+        await socket.until_closed()
+    except (SpdyError, HungUp):
+        pass
 
 
 def _ports(request: Request) -> list[int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from kubelet_sim.commands import shell_at
 from kubelet_sim.environment import environment
@@ -13,18 +14,24 @@ from kubelet_sim.server.consoles import Console
 from kubelet_sim.server.container_world import world_of
 from kubelet_sim.server.driving import Driver, Script
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
-from kubelet_sim.server.logs import ContainerLogs, Options
+from kubelet_sim.server.log_options import Options
+from kubelet_sim.server.logs import ContainerLogs
 from kubelet_sim.server.pods import Pods, SeenRun, container_of, running, running_ids, the_run, wait
-from kubelet_sim.server.streams import SUBPROTOCOLS, Streams, exit_status, failure
-from kubelet_sim.server.tokens import Tokens
+from kubelet_sim.server.real_remote import real_attach, real_exec
+from kubelet_sim.server.streams import SUBPROTOCOLS, RawStreams, Streams, exit_status, failure
 from kubelet_sim.server.websocket import WebSocket
 from kubelet_sim.shell.catalog import find_file, shell_in
 from kubelet_sim.shell.world import World
+from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.field import go_quote
-from kubeloop.apimachinery.meta import Object, ObjectKey, key_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, key_of, uid_of
 from kubeloop.client.api import Api
 from kubeloop.runtime.http_request import Request
+
+if TYPE_CHECKING:
+    from kubelet_sim.process.live import LiveContainer
+    from kubelet_sim.process.runtime import ProcessRuntime
 
 # (pod, container, exit code): its first process is gone.
 End = Callable[[ObjectKey, str, int], None]
@@ -34,9 +41,18 @@ _SIGNALLED = 128
 
 
 class Remote:
-    def __init__(self, api: Api, clock: Clock, pods: Pods, logs: ContainerLogs, cluster: Cluster, end: End) -> None:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        pods: Pods,
+        logs: ContainerLogs,
+        cluster: Cluster,
+        end: End,
+        real: ProcessRuntime | None = None,
+    ) -> None:
         self._api, self._clock, self._pods, self._logs = api, clock, pods, logs
-        self._cluster, self._end = cluster, end
+        self._cluster, self._end, self._real = cluster, end, real
         self._tokens = Tokens(api, clock)
         self._consoles: dict[str, Console] = {}  # by the id of the run; one that is over goes when the next comes
 
@@ -45,6 +61,10 @@ class Remote:
         command = list(request.query.get("command") or ())
         if not command:
             raise Refused(400, "you must specify at least 1 command for the container")
+
+        if (live := self._live(pod, container, run)) is not None:
+            await self._over_streams(request, exchange, partial(real_exec, live, command), RawStreams)
+            return
 
         async def carry_out(streams: Streams) -> Object:
             if find_file(command[0]) is None:
@@ -57,6 +77,9 @@ class Remote:
 
     async def attach(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         pod, container, run = self._found(path)
+        if (live := self._live(pod, container, run)) is not None:
+            await self._over_streams(request, exchange, partial(real_attach, live), RawStreams)
+            return
 
         async def carry_out(streams: Streams) -> Object:
             console = await self._console(pod, container, run)
@@ -80,9 +103,24 @@ class Remote:
             raise Refused(404, f"container not found ({go_quote(name)})")
         return pod, name, run
 
-    async def _over_streams(self, request: Request, exchange: Exchange, carry_out: Callable[[Streams], Any]) -> None:
+    def _live(self, pod: Object, container: str, run: SeenRun) -> LiveContainer | None:
+        """None of a simulated container. Refused where one that really ran has just ended."""
+        if self._real is None or not self._real.runs(container_of(pod, container)):
+            return None
+        live = self._real.live(uid_of(pod), container, run.id)
+        if live is None:
+            raise Refused(404, f"container not found ({go_quote(container)})")
+        return live
+
+    async def _over_streams(
+        self,
+        request: Request,
+        exchange: Exchange,
+        carry_out: Callable[[Any], Awaitable[Object]],
+        kind: type[Streams] = Streams,
+    ) -> None:
         socket = await WebSocket.accept(request, exchange, SUBPROTOCOLS)
-        streams = Streams(socket, request)
+        streams = kind(socket, request)
         try:
             async with asyncio.TaskGroup() as tasks:
                 await streams.begin()

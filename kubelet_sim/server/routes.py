@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kubelet_sim.server.cluster import Cluster
 from kubelet_sim.server.logs import ContainerLogs
 from kubelet_sim.server.pods import Pods
@@ -11,14 +13,17 @@ from kubelet_sim.server.server import Routes
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.manager import Manager
 
+if TYPE_CHECKING:
+    from kubelet_sim.process.runtime import ProcessRuntime
 
-def routes(manager: Manager, informer: Informer, pods: Pods, end: End) -> Routes:
-    """`end` is told of containers whose first process was killed."""
-    logs = ContainerLogs(pods, manager.clock)
-    remote = Remote(manager.api, manager.clock, pods, logs, Cluster(manager.api, informer), end)
+
+def routes(manager: Manager, informer: Informer, pods: Pods, end: End, real: ProcessRuntime | None = None) -> Routes:
+    """`end` is told of simulated containers whose first process was killed. `real`: who has those that really run."""
+    logs = ContainerLogs(pods, manager.clock, real)
+    remote = Remote(manager.api, manager.clock, pods, logs, Cluster(manager.api, informer), end, real)
     return {
         "attach": remote.attach,
         "containerLogs": logs.answer,
         "exec": remote.exec,
-        "portForward": PortForward(pods).answer,
+        "portForward": PortForward(pods, real).answer,
     }

@@ -8,6 +8,7 @@ failure is told, as text.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import orjson
 
@@ -21,7 +22,8 @@ _V5 = "v5.channel.k8s.io"
 _WITH_STATUS = (_V5, "v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 SUBPROTOCOLS = (*_WITH_STATUS, "channel.k8s.io", "base64.channel.k8s.io", "")
 
-_STDIN, _STDOUT, _STDERR, _ERROR, _CLOSE = 0, 1, 2, 3, 255
+_STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
+_MOST_CELLS = 0xFFFF  # a side of a terminal is 16 bits
 _MAX_WAITING = 64  # pieces of input nobody has read yet; then the other end has to wait
 _ENTER, _INTERRUPT, _END, _BACKSPACE = b"\r\n", 3, 4, (8, 127)
 
@@ -57,7 +59,9 @@ class Streams:
             channel, data = (message[0], message[1:]) if message else (-1, b"")
             if self._drops_input:
                 continue
-            if channel == _CLOSE and data[:1] == bytes([_STDIN]) and self._socket.subprotocol == _V5:
+            if channel == _RESIZE:
+                self._resized(data)
+            elif channel == _CLOSE and data[:1] == bytes([_STDIN]) and self._socket.subprotocol == _V5:
                 await self._input.put(b"")
             elif channel == _STDIN and (piece := await self._typed(data) if self.has_terminal else data):
                 await self._input.put(piece)
@@ -66,8 +70,19 @@ class Streams:
     async def write(self, stream: int, text: str) -> None:
         if self.has_terminal:
             stream, text = STDOUT, text.replace("\n", "\r\n")
-        if (self._has_stdout if stream == STDOUT else self._has_stderr) and text:
-            await self._socket.send(bytes([stream]) + text.encode("utf-8", "replace"))
+        await self.write_raw(stream, text.encode("utf-8", "replace"))
+
+    async def write_raw(self, stream: int, data: bytes) -> None:
+        if (self._has_stdout if stream == STDOUT else self._has_stderr) and data:
+            await self._socket.send(bytes([stream]) + data)
+
+    async def read_raw(self) -> bytes:
+        """What has come next; b"" when there is no more."""
+        if self.is_closed:
+            return b""
+        piece = await self._input.get()
+        self.is_closed = not piece
+        return piece
 
     async def read_line(self) -> str:
         """With its end; "" when there is no more, or somebody at a terminal has pressed Ctrl-D."""
@@ -90,6 +105,9 @@ class Streams:
         elif status["status"] != "Success":
             await self._socket.send(bytes([_ERROR]) + status["message"].encode())
         await self._socket.close()
+
+    def _resized(self, data: bytes) -> None:
+        """A simulated terminal has no size."""
 
     # --- a terminal
 
@@ -115,6 +133,39 @@ class Streams:
         if shown:
             await self._socket.send(bytes([STDOUT]) + shown)
         return done
+
+
+class RawStreams(Streams):
+    """For a process that has a terminal of its own: keys go there as they are, and so do changes of its size."""
+
+    def __init__(self, socket: WebSocket, request: Request) -> None:
+        super().__init__(socket, request)
+        self._resize: Callable[[int, int], None] | None = None
+        self._size: tuple[int, int] | None = None
+
+    def on_resize(self, resize: Callable[[int, int], None]) -> None:
+        """Called with columns and rows, also with those that came before."""
+        self._resize = resize
+        if self._size is not None:
+            resize(*self._size)
+
+    def _resized(self, data: bytes) -> None:
+        try:
+            size = orjson.loads(data)
+            self._size = (_cells(size["Width"]), _cells(size["Height"]))
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return  # as a kubelet, which stops listening to sizes
+        if self._resize is not None:
+            self._resize(*self._size)
+
+    async def _typed(self, data: bytes) -> bytes:
+        return data
+
+
+def _cells(number: int) -> int:
+    if not 0 <= number <= _MOST_CELLS:
+        raise ValueError(number)
+    return number
 
 
 def exit_status(code: int) -> Object:

@@ -22,6 +22,16 @@ def kubelet_port_here(node: ReadOnlyObject) -> int | None:
     return port if is_simulated and port != DEFAULT_KUBELET_PORT else None
 
 
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can be reached there."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 def is_this_machine(host: str) -> bool:
     """Whether a client that sends this Host header meant this machine, or an address: no name that can be rebound.
 

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 from kubeloop.cli.display import Display
-from kubeloop.cli.options import UpOptions
+from kubeloop.cli.options import PROCESS, UpOptions
 from kubeloop.cli.state import StackState
 from kubeloop.cli.supervisor import Report, StartFailed
-from kubeloop.cli.up import prepare
+from kubeloop.cli.up import WARNING, prepare
 from kubeloop.clock import SystemClock
 
 SUPERVISOR_LOG = "supervisor.log"
@@ -19,6 +19,8 @@ POLL_SECONDS = 0.05
 
 async def up_detached(options: UpOptions, display: Display) -> None:
     """Start the stack in the background and return when it is ready."""
+    if options.runtime == PROCESS:
+        display.note(WARNING)
     display.step("starting in the background")
     display.ready(options, await start_detached(options, display.note))
 

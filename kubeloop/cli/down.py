@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kubeloop.cli.options import UsageError
+from kubeloop.cli.services import containers_dir
 from kubeloop.cli.state import STOPPED, StackState, is_alive
 from kubeloop.cli.supervisor import end_leftovers
 from kubeloop.clock import SystemClock
+from kubeloop.container_processes import end_processes_of
 
 STOP_SECONDS = 60.0
 CONNECT_SECONDS = 1.0
@@ -27,13 +29,14 @@ async def down(data_dir: Path, report: Any) -> bool:
     if not state.is_supervised:
         had_leftovers = any(is_alive(process) for process in state.processes)
         await end_leftovers(state, clock, report)
-        return had_leftovers
+        return bool(end_processes_of(containers_dir(data_dir))) or had_leftovers
     os.kill(state.supervisor.pid, signal.SIGTERM)
     deadline = clock.monotonic() + STOP_SECONDS
     while is_alive(state.supervisor):
         if clock.monotonic() > deadline:
             raise UsageError(f"the supervisor (pid {state.supervisor.pid}) did not stop within {STOP_SECONDS:.0f} s")
         await clock.sleep(0.05)
+    end_processes_of(containers_dir(data_dir))
     return True
 
 

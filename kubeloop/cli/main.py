@@ -15,7 +15,7 @@ from typer.exceptions import Abort, TyperException
 
 from kubeloop.apimachinery.releases import DEFAULT, RELEASES
 from kubeloop.cli.display import Display
-from kubeloop.cli.options import DEFAULT_DATA_DIR, UpOptions, UsageError
+from kubeloop.cli.options import DEFAULT_DATA_DIR, SIMULATED, UpOptions, UsageError
 from kubeloop.cli.supervisor import StartFailed
 
 # What the user can mend: one line and exit code 1. An OSError is a file or a disk that refuses.
@@ -81,6 +81,12 @@ def up(
     faults: Annotated[
         bool, typer.Option("--faults", envvar="KUBELOOP_FAULTS", help="failures of nodes and pods as objects (Fault)")
     ] = False,
+    runtime: Annotated[
+        str,
+        typer.Option(
+            envvar="KUBELOOP_RUNTIME", help="`process` runs the commands of containers as processes of this user"
+        ),
+    ] = SIMULATED,
     kubernetes_version: Annotated[
         str, typer.Option(envvar="KUBELOOP_KUBERNETES_VERSION", help=f"whose kinds and fields: {', '.join(RELEASES)}")
     ] = DEFAULT,
@@ -105,6 +111,7 @@ def up(
         metrics_server=metrics_server,
         metric_resolution=metric_resolution,
         faults=faults,
+        runtime=runtime,
         stages=stages,
         detach=detach,
         secure=secure,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kubeloop.apimachinery import quantity
+from kubeloop.apimachinery.forwarding import is_loopback
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 from kubeloop.apimachinery.releases import DEFAULT, release
+from kubeloop.container_processes import is_supported
 
+SIMULATED, PROCESS = RUNTIMES = ("simulated", "process")
 DEFAULT_DATA_DIR = Path(".kubeloop")
 
 
@@ -40,6 +44,7 @@ class UpOptions:
     metric_resolution: str = "15s"  # how often usage is looked at
     stages: Path | None = None  # a file of stages that pods go through
     faults: bool = False  # failures of nodes and pods as objects
+    runtime: str = SIMULATED  # what runs containers: nothing, or processes of this user
 
     @property
     def server(self) -> str:
@@ -76,12 +81,28 @@ class UpOptions:
             for argument in arguments:
                 if not argument.startswith("-"):
                     raise UsageError(f"{flag}={argument}: write {flag}=--flag=value")
+        self._check_runtime()
         if self.stages is not None and not self.stages.is_file():
             raise UsageError(f"--stages={self.stages}: there is no such file")
         if why := duration_error(self.metric_resolution):
             raise UsageError(f"--metric-resolution={self.metric_resolution}: {why}")
         if duration_seconds(self.metric_resolution) <= 0:
             raise UsageError(f"--metric-resolution={self.metric_resolution}: must be greater than 0")
+
+    def _check_runtime(self) -> None:
+        """Whoever can create pods runs programs here: so nobody is let in from elsewhere, whatever he could show."""
+        if self.runtime not in RUNTIMES:
+            raise UsageError(f"--runtime={self.runtime}: write {' or '.join(RUNTIMES)}")
+        if self.runtime != PROCESS:
+            return
+        if not is_supported():
+            raise UsageError(f"--runtime={PROCESS} needs Linux")
+        for address in _values("--bind-address", self.apiserver_args):
+            if not is_loopback(address):
+                raise UsageError(
+                    f"--runtime={PROCESS} is not for an API server that others reach (--bind-address={address}): "
+                    "whoever can create pods there runs programs as this user"
+                )
 
     def as_flags(self) -> list[str]:
         """The command line that says the same; `detach` is left out, as it is not the stack's."""
@@ -103,8 +124,17 @@ class UpOptions:
             *(["--metrics-server"] if self.metrics_server else []),
             f"--metric-resolution={self.metric_resolution}",
             *(["--faults"] if self.faults else []),
+            *([f"--runtime={self.runtime}"] if self.runtime != SIMULATED else []),
             *([f"--stages={self.stages}"] if self.stages else []),
         ]
+
+
+def _values(flag: str, arguments: Sequence[str]) -> Iterator[str]:
+    """What a flag is given, as argparse reads it: its name may be cut short. "" where it is given nothing."""
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        if len(name) > len("--") and flag.startswith(name):
+            yield value
 
 
 def _check_amount(flag: str, text: str, example: str, may_be_zero: bool = False) -> None:

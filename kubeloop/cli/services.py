@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubeloop.cli.options import UpOptions
+from kubeloop.cli.options import PROCESS, UpOptions
 from kubeloop.cli.secure import CONTROLLERS, METRICS, NODES, SCHEDULER, Secured
 from kubeloop.private_files import write_private
 from kubeloop.tokens import key_file
@@ -117,8 +117,11 @@ def _kubelets(options: UpOptions, command: tuple[str, ...]) -> Sequence[Service]
     """One process, or several that share many nodes."""
     count = min(-(-options.nodes // _NODES_OF_A_KUBELET), _MOST_KUBELETS)
     if count <= 1:
-        return (Service("kubelet-sim", command),)
-    return [Service(f"kubelet-sim-{i}", (*command, f"--shard={i}/{count}")) for i in range(count)]
+        return (Service("kubelet-sim", (*command, *_runtime_flags(options))),)
+    return [
+        Service(f"kubelet-sim-{i}", (*command, *_runtime_flags(options, f"-{i}"), f"--shard={i}/{count}"))
+        for i in range(count)
+    ]
 
 
 def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
@@ -135,6 +138,13 @@ def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
     ]
 
 
+def _runtime_flags(options: UpOptions, suffix: str = "") -> list[str]:
+    """Each process has a directory of its own: what it finds there when it starts, it ends."""
+    if options.runtime != PROCESS:
+        return []
+    return [f"--runtime={PROCESS}", f"--root-dir={containers_dir(options.data_dir) / f'kubelet{suffix}'}"]
+
+
 def _version_flag(options: UpOptions) -> str:
     return f"--kubernetes-version={options.kubernetes_version}"
 
@@ -142,6 +152,11 @@ def _version_flag(options: UpOptions) -> str:
 def secures(options: UpOptions) -> bool:
     """Whether a server on plain HTTP will ask who is calling: then the stack's own processes need a token too."""
     return any(argument.startswith("--token-auth-file") for argument in options.apiserver_args)
+
+
+def containers_dir(data_dir: Path) -> Path:
+    """Where containers that really run have their files."""
+    return data_dir / "containers"
 
 
 def component_tokens(data_dir: Path) -> Path:

@@ -13,7 +13,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.display import Display
 from kubeloop.cli.kubeconfig_file import Login, write_context
 from kubeloop.cli.leftovers import remove_left_metrics_server
-from kubeloop.cli.options import UpOptions, UsageError
+from kubeloop.cli.options import PROCESS, UpOptions, UsageError
 from kubeloop.cli.readiness import nodes_asked_for, wait_for_metrics, wait_for_nodes, wait_for_server
 from kubeloop.cli.secure import secure
 from kubeloop.cli.services import secures, services, write_component_token
@@ -23,6 +23,11 @@ from kubeloop.clock import SystemClock
 
 # A stack writes about 3 MB before it is ready; with less room than this it would end in a half-written log.
 NEEDED_BYTES = 8 * 1024 * 1024
+
+WARNING = (
+    "--runtime=process: whoever can create pods in this cluster runs programs on this machine as you, "
+    "without a sandbox (docs/process-runtime.md)"
+)
 
 
 async def up(options: UpOptions, display: Display) -> None:
@@ -41,6 +46,8 @@ async def _up(options: UpOptions, display: Display, clock: Clock) -> None:
     started = services(options, token_file, secured)
     supervisor = Supervisor(started, options.data_dir, state, clock, display.step)
     _on_signals(supervisor)
+    if options.runtime == PROCESS:
+        display.note(WARNING)
     display.step("starting " + ", ".join(service.name for service in started))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(_run(supervisor, display))

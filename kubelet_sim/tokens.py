@@ -1,4 +1,4 @@
-"""Tokens of service accounts in the volumes of pods, asked of the API server as a kubelet does, for who looks at them.
+"""Tokens of service accounts in the volumes of pods, asked of the API server as a kubelet does when they are used.
 
 Facts: pkg/kubelet/token/token_manager.go and pkg/volume/projected (v1.36): a token is asked for anew when a fifth of
 its time is left.
@@ -30,7 +30,14 @@ class Tokens:
         self._kept: OrderedDict[_Key, tuple[str, datetime]] = OrderedDict()  # and when it is too old
 
     async def token(self, pod: ReadOnlyObject, source: Mapping[str, Any]) -> str | None:
-        """`source`: a ServiceAccountTokenProjection. None where the API server gives none."""
+        """As `asked`; None where the API server gives none."""
+        try:
+            return await self.asked(pod, source)
+        except ApiError:
+            return None
+
+    async def asked(self, pod: ReadOnlyObject, source: Mapping[str, Any]) -> str:
+        """`source`: a ServiceAccountTokenProjection. Raises ApiError."""
         seconds = source.get("expirationSeconds") or _DEFAULT_SECONDS
         key = (uid_of(pod), source.get("audience") or "", seconds)
         if key in self._kept and self._clock.now() < self._kept[key][1]:
@@ -40,12 +47,7 @@ class Tokens:
         spec |= {"audiences": [key[1]]} if key[1] else {}
         account = pod["spec"].get("serviceAccountName") or "default"
         request = {"metadata": {"name": account, "namespace": namespace_of(pod)}, "spec": spec}
-        try:
-            answer = await self._api.create(
-                SERVICE_ACCOUNTS, request, namespace_of(pod), subresource="token", name=account
-            )
-        except ApiError:
-            return None
+        answer = await self._api.create(SERVICE_ACCOUNTS, request, namespace_of(pod), subresource="token", name=account)
         token: str = answer["status"]["token"]
         self._kept[key] = (token, self._clock.now() + timedelta(seconds=seconds * _USED_PART))
         if len(self._kept) > MAX_KEPT:
