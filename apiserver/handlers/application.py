@@ -29,6 +29,7 @@ from apiserver.registry.catalog import Catalog
 from kubeloop.apimachinery.errors import ApiError, Forbidden, MethodNotAllowed
 from kubeloop.apimachinery.forwarding import is_this_machine
 
+_READS = ("GET", "HEAD", "OPTIONS")
 # What Go says to a path it cannot read, before anybody looks at the request.
 _NO_URL = Response(400, b"400 Bad Request", TEXT, [(b"connection", b"close")])
 
@@ -59,6 +60,8 @@ class Application(FastAPI):
             await _NO_URL.send(send)
         elif scope.get("scheme") != "https" and not _is_local(_host(scope)):
             await _refuse_host(_host(scope)).send(send)
+        elif scope.get("scheme") != "https" and (page := _foreign_page(scope)):
+            await _refuse_page(page).send(send)
         elif scope["path"].startswith(("/api/", "/apis/")) or scope["path"] in ("/api", "/apis"):
             others = self._proxy.aggregated
             if others.remotes and (remote := others.remote(scope["path"])) is not None:
@@ -105,11 +108,29 @@ def _not_kept(send: Send) -> Send:
 
 def _host(scope: Scope) -> str:
     """The Host header without its port; "" where there is none (HTTP/1.0 on loopback)."""
+    host = _header(scope, b"host")
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    """In lower case; "" where there is none."""
     for name, value in scope["headers"]:
-        if name == b"host":
-            host: str = value.decode("latin-1").lower()
-            return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        if name == wanted:
+            text: str = value.decode("latin-1").lower()
+            return text
     return ""
+
+
+def _foreign_page(scope: Scope) -> str:
+    """The web page of another site that sends this write; "" for everybody else.
+
+    A browser lets any page send a POST with a body and without a Content-Type, asking nobody; but it says from where.
+    What a page has sent to its own site, which handed it on (a dashboard), is that site's.
+    """
+    if scope["method"] in _READS or _header(scope, b"sec-fetch-site") == "same-origin":
+        return ""
+    origin = _header(scope, b"origin")
+    return origin if origin and origin.partition("://")[2] != _header(scope, b"host") else ""
 
 
 # A web page that rebinds its own name to 127.0.0.1 did not mean this machine. Only asked of plain HTTP: over TLS the
@@ -119,3 +140,7 @@ _is_local = lru_cache(256)(is_this_machine)
 
 def _refuse_host(host: str) -> Response:
     return error_response(Forbidden(f'the Host header names "{host}", this server answers to localhost and addresses'))
+
+
+def _refuse_page(origin: str) -> Response:
+    return error_response(Forbidden(f'the Origin header names "{origin}": web pages of others may not write here'))
