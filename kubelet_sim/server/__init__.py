@@ -9,6 +9,7 @@
     consoles      shells that containers themselves run, for who attaches to them
     port_forward  /portForward, in frames of SPDY (spdy_forwarding, spdy) or channels (channel_forwarding)
     streams       their protocol over a WebSocket (websocket)
+    recorded_logs, real_remote, tunnels   the same for containers that really run (kubelet_sim/process)
     container_world, cluster   what a shell in a container sees of it, and of others
     access        who may ask
 

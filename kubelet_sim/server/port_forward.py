@@ -1,7 +1,7 @@
 """/portForward: connections to the ports of a pod.
 
-kubectl speaks SPDY through a WebSocket (spdy_forwarding), client libraries use channels (channel_forwarding). A pod that
-really runs is connected to (tunnels), a simulated one answers for itself.
+kubectl speaks SPDY through a WebSocket (spdy_forwarding), client libraries use channels (channel_forwarding). A pod
+that really runs is connected to (tunnels), a simulated one answers for itself.
 """
 
 from __future__ import annotations

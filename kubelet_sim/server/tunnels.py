@@ -1,8 +1,8 @@
 """Port-forwarding to a pod that really runs: each of the client's connections is one to a port of loopback.
 
 In frames of SPDY, or in the channels of a WebSocket: spdy_forwarding and channel_forwarding say how they look. Pods
-share the ports of this machine, so only those that a container of the pod declares are reached: whoever may forward ports
-is not let in to everything that listens here.
+share the ports of this machine, so only those that a container of the pod declares are reached: whoever may forward
+ports is not let in to everything that listens here.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from kubeloop.clock import SystemClock
 NEEDED_BYTES = 8 * 1024 * 1024
 
 WARNING = (
-    "--runtime=process: whoever can create pods in this cluster runs programs on this machine as you, "
-    "without a sandbox (docs/process-runtime.md)"
+    "--runtime=process: whoever can create pods in this cluster runs programs on this machine as you, without a "
+    "sandbox; unless the server asks who is calling (--secure), that is every user of this machine"
 )
 
 

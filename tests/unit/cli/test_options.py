@@ -31,6 +31,12 @@ def test_the_defaults_are_fine() -> None:
         (UpOptions(node_memory="8GB"), "--node-memory=8GB: not a quantity, such as 8Gi or 512Mi"),
         (UpOptions(node_ephemeral_storage="1X"), "--node-ephemeral-storage=1X: not a quantity, such as 100Gi or 0"),
         (UpOptions(node_ephemeral_storage="-1"), "--node-ephemeral-storage=-1: must not be negative"),
+        (UpOptions(runtime="docker"), "--runtime=docker: write simulated or process"),
+        (
+            UpOptions(runtime="process", apiserver_args=("--bind-addr=0.0.0.0",)),
+            "--runtime=process is not for an API server that others reach (--bind-address=0.0.0.0): whoever can create "
+            "pods there runs programs as this user",
+        ),
         (UpOptions(apiserver_args=("x",)), "--apiserver-arg=x: write --apiserver-arg=--flag=value"),
     ],
 )
@@ -75,6 +81,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "metric_resolution": "1s",
         "faults": True,
         "stages": Path("s.yaml"),
+        "runtime": "process",
     }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
@@ -95,5 +102,6 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--metrics-server",
         "--metric-resolution=1s",
         "--faults",
+        "--runtime=process",
         "--stages=s.yaml",
     ] == options.as_flags()
