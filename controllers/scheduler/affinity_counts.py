@@ -35,6 +35,10 @@ class AffinityCounts:
         copy.near, copy.far = dict(self.near), dict(self.far)
         return copy
 
+    @property
+    def terms(self) -> Sequence[AffinityTerm]:
+        return (*self.near_terms, *self.far_terms)
+
     def is_near(self, node: NodeInfo) -> bool:
         """Every term is met in the node's topology.
 
@@ -70,13 +74,3 @@ def count_up(counts: Counts, topology_key: str, labels: Labels, change: int) -> 
         counts[label] = number
     else:
         counts.pop(label, None)
-
-
-def is_any_above_zero(counts: Counts, terms: Sequence[AffinityTerm], labels: Labels) -> bool:
-    """Whether one of the terms has a match in the topology of these labels."""
-    if counts:
-        for term in terms:
-            value = labels.get(term.topology_key)
-            if value is not None and counts.get((term.topology_key, value), 0) > 0:
-                return True
-    return False

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.snapshot import Snapshot, zone_of, zones_in_turn
-from kubeloop.apimachinery.meta import ReadOnlyObject, name_of
+from kubeloop.apimachinery.meta import ReadOnlyObject, name_of, uid_of
 
 
 class Cache:
@@ -65,9 +65,14 @@ class Cache:
             self._take(pod.uid)
         self._put(pod)
 
-    def update_pod(self, pod: PodInfo) -> None:
-        """The informer saw a change of a pod that has a node."""
-        self.add_pod(pod)
+    def follow_pod(self, pod: ReadOnlyObject) -> bool:
+        """The informer saw the pod on its node: it is confirmed there, if in nothing that counts it differs from what
+        is known. Else False, and it has to be added anew."""
+        known = self._pods.get(uid_of(pod))
+        if known is None or not known.follow(pod):
+            return False
+        self._assumed.discard(known.uid)
+        return True
 
     def remove_pod(self, uid: str) -> None:
         """The informer saw it go (or end)."""

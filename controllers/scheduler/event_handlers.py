@@ -99,7 +99,8 @@ class EventHandlers:
         self._queue.move_all(ClusterEvent(resource, action), delta.old, delta.new)
 
     def _on_placed_pod(self, old: ReadOnlyObject | None, new: ReadOnlyObject) -> None:
-        self._cache.add_pod(PodInfo(new))
+        if not self._cache.follow_pod(new):
+            self._cache.add_pod(PodInfo(new))
         if old is not None and _is_placed(old):
             for event in pod_update_events(old, new):
                 self._queue.move_all(event, old, new)

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from controllers.scheduler import interface
 from controllers.scheduler.diagnosis import Diagnosis
 from controllers.scheduler.hints import ProfileHints
-from controllers.scheduler.interface import CycleState, FilterFunction, Nomination, Plugin
+from controllers.scheduler.interface import CycleState, FilterPlugin, Nomination, Plugin, ScorePlugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_info import PodInfo
@@ -105,11 +105,32 @@ class Framework:
         diagnosis.unschedulable_plugins.update(narrowed_by)
         return names, refusal
 
-    def filters(self, state: CycleState) -> Sequence[tuple[str, FilterFunction]]:
-        """The filters that this pod needs; the rest have said in PreFilter that they would pass every node."""
+    def filter_all(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[Status | None]:
+        """The first refusal of each node, no matter what pods are promised it.
+
+        The leading filters that have a question for this pod are asked of a node only once, until it changes.
+        """
+        filters = self._needed_filters(state)
+        questions: list[Hashable] = []
+        for plugin in filters:
+            question = plugin.filter_question(pod)
+            if question is None:
+                break
+            questions += (plugin.NAME, question)
+        kept, others = filters[: len(questions) // 2], filters[len(questions) // 2 :]
+        statuses: list[Status | None] = state.snapshot.answers(
+            (self.name, "filter", *questions),
+            lambda asked: [_first_refusal(kept, state, pod, node) for node in asked],
+            nodes,
+        )
+        for plugin in others:
+            statuses = _also(plugin, state, pod, nodes, statuses)
+        return statuses
+
+    def _needed_filters(self, state: CycleState) -> Sequence[FilterPlugin]:
+        """Those that have not said in PreFilter that they would pass every node."""
         if state.filters is None:
-            skipped = state.skip_filters
-            state.filters = [(plugin.NAME, plugin.filter) for plugin in self._filters if plugin.NAME not in skipped]
+            state.filters = [plugin for plugin in self._filters if plugin.NAME not in state.skip_filters]
         return state.filters
 
     def filter_with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
@@ -120,22 +141,15 @@ class Framework:
         if not self.nominator.is_empty:
             state_with, node_with = self._with_nominated(state, pod, node)
             if node_with is not node:
-                status = self._run_filters(state_with, pod, node_with)
+                status = _first_refusal(self._needed_filters(state), state_with, pod, node_with)
                 if status is not None:
                     return status
-        return self._run_filters(state, pod, node)
-
-    def _run_filters(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
-        for name, passes in self.filters(state):
-            status = passes(state, pod, node)
-            if status is not None:
-                return _as_filter_status(status, name)
-        return None
+        return _first_refusal(self._needed_filters(state), state, pod, node)
 
     def refusals(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> list[Status]:
         """What every filter has against this node, where scheduling is content with the first: for explanations."""
-        answers = [(name, passes(state, pod, node)) for name, passes in self.filters(state)]
-        return [_as_filter_status(status, name) for name, status in answers if status is not None]
+        answers = [_first_refusal((plugin,), state, pod, node) for plugin in self._needed_filters(state)]
+        return [status for status in answers if status is not None]
 
     def _with_nominated(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[CycleState, NodeInfo]:
         promised = [p for p in self.nominator.on_node(node.name) if p.priority >= pod.priority and p.uid != pod.uid]
@@ -190,10 +204,18 @@ class Framework:
         for plugin in self._scores:
             if plugin.NAME in state.skip_scores:
                 continue
-            of_plugin = plugin.normalize(state, pod, nodes, plugin.score(state, pod, nodes))
+            of_plugin = plugin.normalize(state, pod, nodes, self._raw_scores(plugin, state, pod, nodes))
             weight = self._weights.get(plugin.NAME, 1)
             scores[plugin.NAME] = of_plugin if weight == 1 else [score * weight for score in of_plugin]
         return scores
+
+    def _raw_scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        question = plugin.score_question(pod)
+        if question is None:
+            return plugin.score(state, pod, nodes)
+        return state.snapshot.answers(
+            (self.name, plugin.NAME, question), lambda asked: plugin.score(state, pod, asked), nodes
+        )
 
     # Carrying it out -----------------------------------------------------------------------------------------------
 
@@ -240,10 +262,36 @@ class Framework:
             await plugin.post_bind(state, pod, node_name)
 
 
-def _as_filter_status(status: Status, plugin: str) -> Status:
-    if status.is_rejected:
-        return status.of(plugin)
-    return failed(f'running "{plugin}" filter plugin: {status.message}').of(plugin)
+def _also(
+    plugin: FilterPlugin,
+    state: CycleState,
+    pod: PodInfo,
+    nodes: Sequence[NodeInfo],
+    statuses: list[Status | None],
+) -> list[Status | None]:
+    """What this filter has against the nodes that nothing is said against yet; one speaks for all that are alike."""
+    keys = plugin.filter_labels(state, pod)
+    if not keys:
+        return [
+            _first_refusal((plugin,), state, pod, node) if status is None else status
+            for status, node in zip(statuses, nodes, strict=True)
+        ]
+    alike = list(zip(*(state.snapshot.labels(key, nodes) for key in keys), strict=True))
+    speakers = dict(zip(alike, nodes, strict=True))
+    said = {labels: _first_refusal((plugin,), state, pod, node) for labels, node in speakers.items()}
+    if not any(statuses):
+        return list(map(said.__getitem__, alike))
+    return [said[labels] if status is None else status for labels, status in zip(alike, statuses, strict=True)]
+
+
+def _first_refusal(filters: Sequence[FilterPlugin], state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+    for plugin in filters:
+        status = plugin.filter(state, pod, node)
+        if status is not None:
+            if status.is_rejected:
+                return status.of(plugin.NAME)
+            return failed(f'running "{plugin.NAME}" filter plugin: {status.message}').of(plugin.NAME)
+    return None
 
 
 def _nobody_left(plugins: Sequence[str]) -> Status:

@@ -16,13 +16,14 @@
 A plugin is a class with a NAME and some of these bases; the framework finds out which by isinstance. Up to Permit they
 are synchronous and pure but for the plugin's own memory: nothing can change under them. The rest may await; an ApiError
 they let through fails the binding, and the pod is tried again.
-Score is asked for all nodes at once, unlike upstream, because a call per node and plugin is what Python is slowest at.
+Score is asked for many nodes at once, unlike upstream, because a call per node and plugin is what Python is slowest at;
+and what a filter or a score says of a node is kept for the pods that ask the same (filter_question, score_question).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from controllers.scheduler.queued_pod import QueuedPod
 
 MAX_NODE_SCORE = 100
-FilterFunction = Callable[["CycleState", PodInfo, NodeInfo], Status | None]
 
 
 class Lister(Protocol):
@@ -65,7 +65,7 @@ class CycleState(dict[str, Any]):
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
         self.snapshot = snapshot
-        self.filters: Sequence[tuple[str, FilterFunction]] | None = None  # the framework's list of those not skipped
+        self.filters: Sequence[FilterPlugin] | None = None  # the framework's list of those not skipped
         self.skip_filters: set[str] = set()
         self.skip_scores: set[str] = set()
 
@@ -152,6 +152,17 @@ class FilterPlugin(Plugin):
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None: ...
 
+    def filter_question(self, pod: PodInfo) -> Hashable | None:
+        """What the answers depend on beside the node: of pods with equal ones a node is asked once until it changes.
+
+        None where they depend on more than that, as on other nodes.
+        """
+        return None
+
+    def filter_labels(self, state: CycleState, pod: PodInfo) -> Sequence[str] | None:
+        """Where the answers for this pod depend on nothing of a node but some of its labels: the keys of those."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
@@ -181,6 +192,10 @@ class ScorePlugin(Plugin):
     @abstractmethod
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         """One number a node."""
+
+    def score_question(self, pod: PodInfo) -> Hashable | None:
+        """What the scores depend on beside the node, as `filter_question` has it."""
+        return None
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
         """The same, between 0 and MAX_NODE_SCORE."""

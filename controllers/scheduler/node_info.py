@@ -1,7 +1,7 @@
 """NodeInfo: a node and the pods on it, added up in plain ints.
 
 The cache owns one NodeInfo a node and changes it as pods come and go; a Snapshot holds copies that stay as they are
-while a pod is scheduled. `generation` says which of two is newer, `memo` remembers answers about this very state.
+while a pod is scheduled. `generation` says which of two is newer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class NodeInfo:
         "images",
         "is_unschedulable",
         "labels",
-        "memo",
         "name",
         "node",
         "non_zero_cpu",
@@ -40,6 +39,7 @@ class NodeInfo:
         "pods",
         "pods_with_affinity",
         "pods_with_anti_affinity",
+        "position",
         "repelling_taints",
         "requested_cpu",
         "requested_ephemeral",
@@ -68,7 +68,7 @@ class NodeInfo:
         self.non_zero_cpu = self.non_zero_memory = 0
         self.used_ports: dict[tuple[str, int], dict[str, int]] = {}  # (protocol, port): address: how many pods
         self.claims: dict[ObjectKey, int] = {}  # PersistentVolumeClaims: how many pods use them
-        self.memo: dict[Hashable, Any] = {}  # emptied by every change
+        self.position = 0  # in the snapshot it belongs to
         self.generation = next(_generations)
 
     def __repr__(self) -> str:
@@ -131,7 +131,6 @@ class NodeInfo:
         for field in _OWNED:
             setattr(clone, field, getattr(self, field).copy())
         clone.used_ports = {port: dict(addresses) for port, addresses in self.used_ports.items()}
-        clone.memo = {}
         return clone
 
     def _count(self, pod: PodInfo, sign: int) -> None:
@@ -149,12 +148,11 @@ class NodeInfo:
         self._changed()
 
     def _changed(self) -> None:
-        self.memo.clear()
         self.generation = next(_generations)
 
 
 _OWNED = ("pods", "pods_with_affinity", "pods_with_anti_affinity", "requested_scalars", "claims")
-_SHARED = tuple(field for field in NodeInfo.__slots__ if field not in (*_OWNED, "used_ports", "memo"))
+_SHARED = tuple(field for field in NodeInfo.__slots__ if field not in (*_OWNED, "used_ports"))
 
 
 def _tally(counts: dict[Any, int], key: Hashable, change: int) -> None:

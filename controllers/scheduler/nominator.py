@@ -21,6 +21,9 @@ class Nominator:
     def node_of(self, uid: str) -> str:
         return self._node_of.get(uid, "")
 
+    def has_promised(self, node_name: str) -> bool:
+        return node_name in self._by_node
+
     def on_node(self, node_name: str) -> Sequence[PodInfo]:
         return list(self._by_node.get(node_name, {}).values())
 

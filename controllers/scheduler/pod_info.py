@@ -1,18 +1,26 @@
 """PodInfo: a pod as the scheduler reads it, worked out once when the pod is first seen.
 
-Plugins read these fields instead of the object's JSON: the filter loop asks thousands of times a second. A PodInfo is
-never changed; a changed pod gets a new one.
+Plugins read these fields instead of the object's JSON: the filter loop asks thousands of times a second. They never
+change: a pod that changed in one of them gets a new PodInfo. `pod` is the object itself, in its latest version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
 
 from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, required_terms, weighted_terms
-from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar, non_zero_requests, pod_requests
+from controllers.scheduler.requests import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    is_scalar,
+    non_zero_requests,
+    pod_requests,
+    request_status,
+)
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, labels_of, uid_of
 from kubeloop.apimachinery.node_affinity import (
     PreferredTerm,
@@ -49,6 +57,11 @@ class PodInfo:
         self.ephemeral_storage = requests.get(EPHEMERAL_STORAGE, 0)
         self.scalars = {name: asked for name, asked in requests.items() if is_scalar(name)}
         self.non_zero_cpu, self.non_zero_memory = non_zero_requests(pod, requests)
+        scalars = tuple(self.scalars.items())
+        self.size: Hashable = (
+            *(self.cpu, self.memory, self.ephemeral_storage, scalars),
+            *(self.non_zero_cpu, self.non_zero_memory),
+        )  # equal where two pods ask for the same
         self.host_ports = _host_ports(spec)
 
         affinity = spec.get("affinity") or {}
@@ -67,11 +80,16 @@ class PodInfo:
         return self.spec.get("tolerations") or ()
 
     @cached_property
+    def tolerations_key(self) -> Hashable:
+        """Equal where two pods tolerate the same."""
+        return tuple(tuple(sorted(toleration.items())) for toleration in self.tolerations)
+
+    @cached_property
     def required_node_affinity(self) -> RequiredNodeAffinity:
         return required_node_affinity(self.spec)
 
     @cached_property
-    def preferred_node_affinity(self) -> Sequence[PreferredTerm]:
+    def preferred_node_affinity(self) -> tuple[PreferredTerm, ...]:
         return preferred_terms(self.spec)
 
     @cached_property
@@ -79,6 +97,22 @@ class PodInfo:
         """The PersistentVolumeClaims it mounts."""
         claims = (volume.get("persistentVolumeClaim") for volume in self.spec.get("volumes") or ())
         return tuple(ObjectKey(self.namespace, claim["claimName"]) for claim in claims if claim)
+
+    def follow(self, pod: ReadOnlyObject) -> bool:
+        """Take a newer version of the same pod, if all that is read of it here is as it was.
+
+        A kubelet's news of a pod's start is nearly always such.
+        """
+        if (
+            (pod.get("spec") or {}) != self.spec
+            or labels_of(pod) != self.labels
+            or is_being_deleted(pod) != self.is_being_deleted
+            or (request_status(pod) != request_status(self.pod) and PodInfo(pod).size != self.size)
+            or ((pod.get("status") or {}).get("nominatedNodeName") or "") != self.nominated_node_name
+        ):
+            return False
+        self.pod = pod
+        return True
 
     def on_node(self, node_name: str) -> PodInfo:
         """The same pod, placed: what the cache assumes until the binding is seen."""

@@ -86,9 +86,13 @@ def request_fields(pod: ReadOnlyObject) -> Sequence[Any]:
         [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()],
         spec.get("resources"),
         spec.get("overhead"),
-        _running_resources(pod),
-        _is_resize_infeasible(pod),
+        request_status(pod),
     )
+
+
+def request_status(pod: ReadOnlyObject) -> Sequence[Any]:
+    """The part of that which its kubelet reports."""
+    return _running_resources(pod), _is_resize_infeasible(pod)
 
 
 def _init_requests(

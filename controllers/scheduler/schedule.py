@@ -7,6 +7,7 @@ carries it out (scheduler.py). Follows schedulePod in pkg/scheduler/schedule_one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from random import Random
 
 from controllers.scheduler.diagnosis import Decision, Diagnosis
@@ -19,6 +20,7 @@ from controllers.scheduler.status import Code, Status, unresolvable
 
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
+MIN_NODES_AT_ONCE = 50
 NO_NODES = unresolvable("no nodes available to schedule pods")
 
 
@@ -69,7 +71,7 @@ def find_feasible(
         diagnosis.note(refusal)
         return []
     if pod.nominated_node_name and (promised := snapshot.get(pod.nominated_node_name)) is not None:
-        found = _passing(framework, state, pod, [promised], diagnosis, 0, 1)
+        found = _passing_of_few(framework, state, pod, [promised], diagnosis, 1)
         if found:
             return found
     nodes: Sequence[NodeInfo] = snapshot.nodes
@@ -77,8 +79,13 @@ def find_feasible(
         nodes = [node for name in sorted(names) if (node := snapshot.get(name)) is not None]
         plugins = " ".join(sorted(diagnosis.unschedulable_plugins))
         diagnosis.absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
+    if not nodes:
+        return []
+    start %= len(nodes)
+    in_turn = [*nodes[start:], *nodes[:start]]
     wanted = nodes_to_find(len(nodes), percentage) if framework.has_scoring else 1
-    return _passing(framework, state, pod, nodes, diagnosis, start, wanted)
+    passing = _passing if names is None else _passing_of_few
+    return passing(framework, state, pod, in_turn, diagnosis, wanted)
 
 
 def nodes_to_find(node_count: int, percentage: int = 0) -> int:
@@ -93,48 +100,42 @@ def _passing(
     framework: Framework,
     state: CycleState,
     pod: PodInfo,
-    nodes: Sequence[NodeInfo],
+    nodes: list[NodeInfo],
     diagnosis: Diagnosis,
-    start: int,
     wanted: int,
 ) -> list[NodeInfo] | Status:
-    """The loop everything else makes room for: node by node, filter by filter."""
-    if not nodes:
-        return []
-    start %= len(nodes)
-    in_turn = nodes if start == 0 else [*nodes[start:], *nodes[:start]]
-    if not framework.nominator.is_empty:
-        return _passing_with_nominated(framework, state, pod, in_turn, diagnosis, wanted)
-    filters = framework.filters(state)
+    """The loop everything else makes room for: as many nodes at once as are still wanted."""
     found: list[NodeInfo] = []
-    refused = diagnosis.node_statuses
-    noted: Status | None = None  # most refusals are one of a few constants: look at each of them once
-    for node in in_turn:
-        for name, passes in filters:
-            status = passes(state, pod, node)
-            if status is not None:
-                if status is not noted:
-                    status = noted = status.of(name)
-                    if not status.is_rejected:
-                        return status
-                    diagnosis.note(status)
-                refused[node.name] = status
-                break
-        else:
-            found.append(node)
-            if len(found) >= wanted:
-                break
+    first = 0
+    while first < len(nodes) and len(found) < wanted:
+        some = nodes[first : first + max(wanted - len(found), MIN_NODES_AT_ONCE)]
+        first += len(some)
+        statuses = framework.filter_all(state, pod, some)
+        if not framework.nominator.is_empty:
+            statuses = _with_nominated(framework, state, pod, some, statuses)
+        if not any(statuses):
+            found = found + some[: wanted - len(found)] if found or len(some) > wanted else some
+            continue
+        noted: Status | None = None  # most refusals are one of a few constants: look at each of them once
+        for node, status in zip(some, statuses, strict=True):
+            if status is None:
+                found.append(node)
+                if len(found) >= wanted:
+                    break
+                continue
+            if status is not noted:
+                noted = status
+                if not status.is_rejected:
+                    return status
+                diagnosis.note(status)
+            diagnosis.node_statuses[node.name] = status
     return found
 
 
-def _passing_with_nominated(
-    framework: Framework,
-    state: CycleState,
-    pod: PodInfo,
-    nodes: Sequence[NodeInfo],
-    diagnosis: Diagnosis,
-    wanted: int,
+def _passing_of_few(
+    framework: Framework, state: CycleState, pod: PodInfo, nodes: list[NodeInfo], diagnosis: Diagnosis, wanted: int
 ) -> list[NodeInfo] | Status:
+    """The same where it is no use to keep the answers: the pod looks at these nodes alone."""
     found: list[NodeInfo] = []
     for node in nodes:
         status = framework.filter_with_nominated(state, pod, node)
@@ -147,6 +148,20 @@ def _passing_with_nominated(
         else:
             return status
     return found
+
+
+def _with_nominated(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    nodes: Sequence[NodeInfo],
+    statuses: Sequence[Status | None],
+) -> list[Status | None]:
+    """The pods that are promised a node count there too."""
+    return [
+        framework.filter_with_nominated(state, pod, node) if framework.nominator.has_promised(node.name) else status
+        for node, status in zip(nodes, statuses, strict=True)
+    ]
 
 
 def _choose(
@@ -164,9 +179,15 @@ def _choose(
     scores = framework.score(state, pod, nodes)
     if isinstance(scores, Status):
         return scores
-    totals = [sum(of_node) for of_node in zip(*scores.values(), strict=True)] or [0] * len(nodes)
+    totals = [0] * len(nodes)
+    for of_plugin in scores.values():
+        if of_plugin.count(of_plugin[0]) < len(nodes):  # one that likes all nodes the same changes nothing
+            totals = list(map(add, totals, of_plugin))
     best = max(totals)
-    winner = nodes[rng.choice([position for position, total in enumerate(totals) if total == best])].name
+    position = -1
+    for _ in range(rng.randrange(totals.count(best)) + 1):
+        position = totals.index(best, position + 1)
+    winner = nodes[position].name
     if explain:
         for position, node in enumerate(nodes):
             diagnosis.scores[node.name] = {plugin: of_nodes[position] for plugin, of_nodes in scores.items()}

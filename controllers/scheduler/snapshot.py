@@ -2,13 +2,16 @@
 
 It is brought up to date before each pod by exchanging the nodes that changed since (cache.Cache.update), never rebuilt:
 with a thousand nodes and one pod placed, one NodeInfo is copied. Beside the nodes it keeps what lets plugins skip their
-work: which nodes have taints at all, which have pods with affinity, who has which image.
+work: which nodes have taints at all, which have pods with affinity, who has which image; and what nodes answered before
+(columns.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
+from controllers.scheduler.columns import Ask, Columns, Shares, T
 from controllers.scheduler.node_info import NodeInfo
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
@@ -17,13 +20,17 @@ REGION = "topology.kubernetes.io/region"
 
 
 class Snapshot:
-    """Invariant: `nodes` holds only NodeInfos with a node, and the sets below say exactly what is true of them."""
+    """Invariant: `nodes` holds only NodeInfos with a node, and the sets below say exactly what is true of them.
+
+    A NodeInfo knows its position: two snapshots can share it only if it has the same position in both.
+    """
 
     def __init__(self, nodes: Iterable[NodeInfo] = ()) -> None:
         self.generation = 0  # of the newest change in it
         self.order_version = 0  # of the cache's order of nodes
         self.nodes: list[NodeInfo] = []
         self._positions: dict[str, int] = {}
+        self._columns = Columns(())
         self.with_affinity: dict[str, NodeInfo] = {}
         self.with_anti_affinity: dict[str, NodeInfo] = {}
         self.unschedulable: set[str] = set()
@@ -36,13 +43,30 @@ class Snapshot:
         position = self._positions.get(name)
         return None if position is None else self.nodes[position]
 
+    def answers(self, question: Hashable, ask: Ask[T], nodes: Sequence[NodeInfo]) -> list[T]:
+        """What `nodes`, all of this snapshot, answer; `ask` is for those that have not or have changed since.
+
+        An answer may depend on the node and the question alone.
+        """
+        return self._columns.answers(question, ask, nodes)
+
+    def labels(self, key: str, nodes: Sequence[NodeInfo]) -> list[str | None]:
+        """The value each of `nodes` has for a label."""
+        return self.answers(("label", key), lambda asked: [node.labels.get(key) for node in asked], nodes)
+
+    def totals(self, question: Hashable, ask: Ask[Shares]) -> dict[Any, int]:
+        """What all nodes answer, added up by domain: see Columns.totals."""
+        return self._columns.totals(question, ask)
+
     def replace_all(self, nodes: Sequence[NodeInfo]) -> None:
         """Nodes came, went or moved to another zone: take these, in this order."""
         for node in self.nodes:
             self._forget(node)
         self.nodes = list(nodes)
         self._positions = {node.name: position for position, node in enumerate(self.nodes)}
-        for node in self.nodes:
+        self._columns = Columns(self.nodes)
+        for position, node in enumerate(self.nodes):
+            node.position = position
             self._note(node)
 
     def replace(self, node: NodeInfo) -> None:
@@ -50,6 +74,8 @@ class Snapshot:
         position = self._positions[node.name]
         self._forget(self.nodes[position])
         self.nodes[position] = node
+        node.position = position
+        self._columns.changed(position)
         self._note(node)
 
     def _note(self, node: NodeInfo) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from controllers.scheduler.affinity_terms import selector_or_nothing
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.snapshot import Snapshot
 from kubeloop.apimachinery.selectors import EQUALS, NOTHING, Labels, Requirement, Selector
 from kubeloop.apimachinery.tolerations import untolerated_taint
 
@@ -39,6 +40,13 @@ class Constraint:
         """Whether `counts_node` need not be asked."""
         return not self.honors_taints and (not self.honors_affinity or pod.required_node_affinity.is_empty)
 
+    def node_question(self, pod: PodInfo) -> Hashable:
+        """What `counts_node` depends on beside the node."""
+        return (
+            pod.required_node_affinity if self.honors_affinity else None,
+            pod.tolerations_key if self.honors_taints else None,
+        )
+
     def counts_node(self, pod: PodInfo, node: NodeInfo) -> bool:
         """Whether the node counts: as far as affinity and taints are concerned, the pod could go there."""
         if self.honors_affinity and not pod.required_node_affinity.matches(node.name, node.labels):
@@ -58,43 +66,44 @@ def has_all_keys(constraints: Sequence[Constraint], labels: Labels) -> bool:
     return all(constraint.topology_key in labels for constraint in constraints)
 
 
-def count_matching(node: NodeInfo, namespace: str, selector: Selector, token: int) -> int:
-    """Pods of the namespace that match and stay, remembered by the node under `token` (look there first).
-
-    An empty selector counts none, as upstream has it.
-    """
-    counted = node.memo[token] = (
-        0
-        if selector.is_empty
-        else sum(
-            pod.namespace == namespace and not pod.is_being_deleted and selector.matches(pod.labels)
-            for pod in node.pods.values()
-        )
+def matching_pods(snapshot: Snapshot, namespace: str, selector: Selector, nodes: Sequence[NodeInfo]) -> list[int]:
+    """How many pods of the namespace match and stay, by node. An empty selector counts none, as upstream has it."""
+    if selector.is_empty:
+        return [0] * len(nodes)
+    return snapshot.answers(
+        ("matching pods", namespace, selector),
+        lambda asked: [
+            sum(
+                pod.namespace == namespace and not pod.is_being_deleted and selector.matches(pod.labels)
+                for pod in node.pods.values()
+            )
+            for node in asked
+        ],
+        nodes,
     )
-    return counted
 
 
-def add_up(
-    totals: dict[str, int],
-    nodes: Sequence[NodeInfo],
-    pod: PodInfo,
-    constraint: Constraint,
-    token: int,
-    is_new_domain_counted: bool,
-) -> None:
-    """Matching pods by domain, over all nodes that count. The loop reads memos itself: it runs for every pod."""
-    key, namespace, selector = constraint.topology_key, pod.namespace, constraint.selector
+def matching_by_domain(
+    snapshot: Snapshot, pod: PodInfo, constraint: Constraint, keys: tuple[str, ...]
+) -> dict[str, int]:
+    """Matching pods of all nodes that count and have the labels `keys`, by domain of the constraint."""
     counts_every_node = constraint.counts_every_node(pod)
-    for node in nodes:
-        value = node.labels.get(key)
-        if value is None or (value not in totals and not is_new_domain_counted):
-            continue
-        if not counts_every_node and not constraint.counts_node(pod, node):
-            continue
-        counted = node.memo.get(token)
-        if counted is None:
-            counted = count_matching(node, namespace, selector, token)
-        totals[value] = totals.get(value, 0) + counted
+
+    def shares(nodes: Sequence[NodeInfo]) -> list[Sequence[tuple[str, int]]]:
+        counted = matching_pods(snapshot, pod.namespace, constraint.selector, nodes)
+        return [
+            ((node.labels[constraint.topology_key], number),)
+            if all(key in node.labels for key in keys) and (counts_every_node or constraint.counts_node(pod, node))
+            else ()
+            for node, number in zip(nodes, counted, strict=True)
+        ]
+
+    question = (
+        "matching by domain",
+        *(pod.namespace, constraint.selector, constraint.topology_key, keys),
+        constraint.node_question(pod),
+    )
+    return snapshot.totals(question, shares)
 
 
 def _constraint(entry: Mapping[str, Any], labels: Labels, selector: Selector | None) -> Constraint:

@@ -1,16 +1,17 @@
 """InterPodAffinity: near the pods one wants, away from those one avoids and from those that avoid one.
 
 What other pods say is counted once per pod in PreFilter and PreScore, by topology label and value; Filter and Score
-then only look up the labels of a node. A node's own answers are remembered until its pods change.
+then only look up the labels of a node. What a node adds to the counts is kept until its pods change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from controllers.scheduler.affinity_counts import AffinityCounts, Counts, count_up, is_any_above_zero
+from controllers.scheduler.affinity_counts import AffinityCounts, Counts
 from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, matches_all
+from controllers.scheduler.columns import Shares
 from controllers.scheduler.events import (
     ADD,
     DELETE,
@@ -34,7 +35,6 @@ from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.plugins.inter_pod_affinity_hints import after_node_change, after_pod_change
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status
-from controllers.scheduler.tokens import Tokens
 from kubeloop.apimachinery.meta import ObjectKey, labels_of, name_of
 from kubeloop.apimachinery.resource import NAMESPACES
 
@@ -42,8 +42,6 @@ NAME = "InterPodAffinity"
 NOT_NEAR = Status(Code.UNRESOLVABLE, ("node(s) didn't match pod affinity rules",), NAME)
 NOT_AWAY = Status(Code.UNSCHEDULABLE, ("node(s) didn't match pod anti-affinity rules",), NAME)
 AVOIDED = Status(Code.UNSCHEDULABLE, ("node(s) didn't satisfy existing pods anti-affinity rules",), NAME)
-
-Weights = dict[str, dict[str, int]]  # topology key: value: sum of weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._namespaces = handle.lister(NAMESPACES)
         self._hard_weight: int = handle.args.get("hardPodAffinityWeight", 1)
         self._ignores_existing: bool = handle.args.get("ignorePreferredTermsOfExistingPods", False)
-        self._tokens = Tokens()
 
     # Filter --------------------------------------------------------------------------------------------------------
 
@@ -88,14 +85,14 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         counts: AffinityCounts = state[NAME]
         if counts.near_terms and not counts.is_near(node):
             return NOT_NEAR
-        if counts.far_terms and is_any_above_zero(counts.far, counts.far_terms, node.labels):
+        labels = node.labels.items()
+        if not counts.far.keys().isdisjoint(labels):
             return NOT_AWAY
-        avoiding = counts.avoiding
-        if avoiding:
-            for label in node.labels.items():
-                if avoiding.get(label, 0) > 0:
-                    return AVOIDED
-        return None
+        return None if counts.avoiding.keys().isdisjoint(labels) else AVOIDED
+
+    def filter_labels(self, state: CycleState, pod: PodInfo) -> Sequence[str]:
+        counts: AffinityCounts = state[NAME]
+        return sorted({*(term.topology_key for term in counts.terms), *(key for key, _ in counts.avoiding)})
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> None:
         state[NAME].update(added, node.labels, 1)
@@ -105,41 +102,28 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def _avoiding(self, state: CycleState, pod: PodInfo, namespace_labels: Mapping[str, str]) -> Counts:
         """Where existing pods do not want this one."""
-        question = (pod.namespace, frozenset(pod.labels.items()), frozenset(namespace_labels.items()))
-        token = self._tokens.of(("avoiding", question))
-        counts: Counts = {}
-        for node in state.snapshot.with_anti_affinity.values():
-            found: Counts | None = node.memo.get(token)
-            if found is None:
-                found = node.memo[token] = {}
-                for existing in node.pods_with_anti_affinity.values():
-                    for term in existing.required_anti_affinity:
-                        if term.matches(pod.namespace, pod.labels, namespace_labels):
-                            count_up(found, term.topology_key, node.labels, 1)
-            for label, number in found.items():
-                counts[label] = counts.get(label, 0) + number
-        return counts
+
+        def shares(nodes: Sequence[NodeInfo]) -> list[Shares]:
+            return [
+                [
+                    ((term.topology_key, node.labels[term.topology_key]), 1)
+                    for existing in node.pods_with_anti_affinity.values()
+                    for term in existing.required_anti_affinity
+                    if term.topology_key in node.labels and term.matches(pod.namespace, pod.labels, namespace_labels)
+                ]
+                for node in nodes
+            ]
+
+        who = (pod.namespace, frozenset(pod.labels.items()), frozenset(namespace_labels.items()))
+        return state.snapshot.totals(("avoiding", who), shares)
 
     def _count_wanted(self, state: CycleState, counts: AffinityCounts) -> None:
         """Where the pods are that this one wants near or far."""
         near, far = counts.near_terms, counts.far_terms
-        token = self._tokens.of(("wanted", near, far))
-        for node in state.snapshot.nodes:
-            if not node.pods:
-                continue
-            found = node.memo.get(token)
-            if found is None:
-                pods = node.pods.values()
-                matching = sum(matches_all(near, other.namespace, other.labels) for other in pods) if near else 0
-                avoided = [sum(term.matches(other.namespace, other.labels, {}) for other in pods) for term in far]
-                found = node.memo[token] = (matching, avoided)
-            matching, avoided = found
-            if matching:
-                for term in near:
-                    count_up(counts.near, term.topology_key, node.labels, matching)
-            for term, number in zip(far, avoided, strict=True):
-                if number:
-                    count_up(counts.far, term.topology_key, node.labels, number)
+        if near:
+            counts.near = state.snapshot.totals(("near", near), lambda nodes: [_near(node, near) for node in nodes])
+        if far:
+            counts.far = state.snapshot.totals(("far", far), lambda nodes: [_far(node, far) for node in nodes])
 
     # Score ---------------------------------------------------------------------------------------------------------
 
@@ -153,43 +137,52 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             self._weighted_here(pod.preferred_anti_affinity),
             self._namespace_labels(pod.namespace),
         )
-        weights: Weights = {}
-        for node in state.snapshot.nodes if has_preferences else state.snapshot.with_affinity.values():
-            for existing in (node.pods if has_preferences else node.pods_with_affinity).values():
-                self._weigh(weights, scoring, existing, node)
+        terms = (tuple(scoring.near), tuple(scoring.far), self._hard_weight)
+        who = (pod.namespace, frozenset(pod.labels.items()), frozenset(scoring.namespace_labels.items()))
+        weights = state.snapshot.totals(
+            ("weights", terms, who), lambda asked: [self._weights(scoring, node, has_preferences) for node in asked]
+        )
         if not weights:
             return SKIP
         state["PreScore" + NAME] = weights
         return None
 
-    def _weigh(self, weights: Weights, scoring: Scoring, existing: PodInfo, node: NodeInfo) -> None:
-        """What one existing pod makes of its topology: by this pod's wishes, and by its own about this pod."""
+    def _weights(self, scoring: Scoring, node: NodeInfo, has_preferences: bool) -> Shares:
+        """What the pods of a node make of its topology: by this pod's wishes, and by their own about this pod."""
+        pods = node.pods if has_preferences else node.pods_with_affinity
+        return [
+            ((term.topology_key, node.labels[term.topology_key]), weight)
+            for existing in pods.values()
+            for term, weight in self._wishes(scoring, existing)
+            if term.topology_key in node.labels
+        ]
+
+    def _wishes(self, scoring: Scoring, existing: PodInfo) -> Iterator[tuple[AffinityTerm, int]]:
+        """The terms by which one existing pod counts, and how much."""
         for wanted in scoring.near:
             if wanted.term.matches(existing.namespace, existing.labels, {}):
-                _add_weight(weights, wanted.term, node, wanted.weight)
+                yield wanted.term, wanted.weight
         for unwanted in scoring.far:
             if unwanted.term.matches(existing.namespace, existing.labels, {}):
-                _add_weight(weights, unwanted.term, node, -unwanted.weight)
+                yield unwanted.term, -unwanted.weight
         if not existing.has_pod_affinity:
             return
         pod, labels = scoring.pod, scoring.namespace_labels
         if self._hard_weight > 0:
             for term in existing.required_affinity:
                 if term.matches(pod.namespace, pod.labels, labels):
-                    _add_weight(weights, term, node, self._hard_weight)
+                    yield term, self._hard_weight
         for wish in existing.preferred_affinity:
             if wish.term.matches(pod.namespace, pod.labels, labels):
-                _add_weight(weights, wish.term, node, wish.weight)
+                yield wish.term, wish.weight
         for wish in existing.preferred_anti_affinity:
             if wish.term.matches(pod.namespace, pod.labels, labels):
-                _add_weight(weights, wish.term, node, -wish.weight)
+                yield wish.term, -wish.weight
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        weights: Weights = state["PreScore" + NAME]
-        return [
-            sum(values.get(node.labels[key], 0) for key, values in weights.items() if key in node.labels)
-            for node in nodes
-        ]
+        weights: Counts = state["PreScore" + NAME]
+        keys = {key for key, _ in weights}
+        return [sum(weights.get((key, node.labels[key]), 0) for key in keys if key in node.labels) for node in nodes]
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
         lowest, highest = min(scores), max(scores)
@@ -221,8 +214,18 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
 
-def _add_weight(weights: Weights, term: AffinityTerm, node: NodeInfo, weight: int) -> None:
-    value = node.labels.get(term.topology_key)
-    if value is not None:
-        of_key = weights.setdefault(term.topology_key, {})
-        of_key[value] = of_key.get(value, 0) + weight
+def _near(node: NodeInfo, terms: tuple[AffinityTerm, ...]) -> Shares:
+    """Pods that match all of the terms count for each of them."""
+    matching = sum(matches_all(terms, other.namespace, other.labels) for other in node.pods.values())
+    keys = [term.topology_key for term in terms if term.topology_key in node.labels] if matching else []
+    return [((key, node.labels[key]), matching) for key in keys]
+
+
+def _far(node: NodeInfo, terms: tuple[AffinityTerm, ...]) -> Shares:
+    """Pods that match a term count for it."""
+    return [
+        ((term.topology_key, node.labels[term.topology_key]), 1)
+        for other in node.pods.values()
+        for term in terms
+        if term.topology_key in node.labels and term.matches(other.namespace, other.labels, {})
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import ADD, NODE, UPDATE_NODE_LABEL, ClusterEvent, Hint, RegisteredEvent
 from controllers.scheduler.interface import (
@@ -53,12 +53,18 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             return NOT_ADDED
         return None if pod.required_node_affinity.matches(node.name, node.labels) else REFUSED
 
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return pod.required_node_affinity
+
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Status | None:
         return None if pod.preferred_node_affinity or self._added_preferred else SKIP
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         preferred = (*self._added_preferred, *pod.preferred_node_affinity)
         return [sum(p.weight for p in preferred if p.term.matches(node.name, node.labels)) for node in nodes]
+
+    def score_question(self, pod: PodInfo) -> Hashable:
+        return pod.preferred_node_affinity
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
         return by_maximum(scores)

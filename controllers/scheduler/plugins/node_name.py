@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import NODE_ADD, RegisteredEvent
 from controllers.scheduler.interface import CycleState, FilterPlugin, PreFilterPlugin
@@ -21,6 +21,9 @@ class NodeName(PreFilterPlugin, FilterPlugin):
 
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         return None if pod.node_name == node.name else REFUSED
+
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return pod.node_name
 
     def events(self) -> Sequence[RegisteredEvent]:
         return (RegisteredEvent(NODE_ADD),)

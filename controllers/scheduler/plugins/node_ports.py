@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import DELETE, NODE_ADD, POD, ClusterEvent, Hint, RegisteredEvent
 from controllers.scheduler.interface import CycleState, FilterPlugin, PreFilterPlugin
@@ -22,6 +22,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
 
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         return REFUSED if any(node.has_port_conflict(*port) for port in pod.host_ports) else None
+
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return pod.host_ports
 
     def events(self) -> Sequence[RegisteredEvent]:
         return (RegisteredEvent(ClusterEvent(POD, DELETE), _after_deletion), RegisteredEvent(NODE_ADD))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from statistics import pstdev
 
 from controllers.scheduler.interface import MAX_NODE_SCORE, CycleState, Handle, PreScorePlugin, ScorePlugin
@@ -29,6 +29,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         return _usual_scores(pod, nodes) if self._is_usual else [self._score(pod, node) for node in nodes]
+
+    def score_question(self, pod: PodInfo) -> Hashable:
+        return pod.size
 
     def _score(self, pod: PodInfo, node: NodeInfo) -> int:
         before: list[float] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import (
     ADD,
@@ -49,6 +49,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
             return None
         return self._explain(pod, node)
 
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return pod.size
+
     def _explain(self, pod: PodInfo, node: NodeInfo) -> Status | None:
         """Every resource there is too little of. Preemption cannot help where even the empty node is too small."""
         reasons: list[str] = []
@@ -78,6 +81,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         return self._score(pod, nodes)
+
+    def score_question(self, pod: PodInfo) -> Hashable:
+        return pod.size
 
     def events(self) -> Sequence[RegisteredEvent]:
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import (
     ADD,
@@ -34,6 +34,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
 
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         return REFUSED if node.is_unschedulable else None
+
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return ""
 
     def events(self) -> Sequence[RegisteredEvent]:
         return (

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from math import log
+from operator import not_
 
 from controllers.scheduler.default_selector import DefaultSelectors
 from controllers.scheduler.events import (
@@ -36,19 +38,19 @@ from controllers.scheduler.interface import (
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.plugins.pod_topology_spread_hints import node_hint, pod_hint
 from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.snapshot import Snapshot
 from controllers.scheduler.spread_constraints import (
     DO_NOT_SCHEDULE,
     HOSTNAME,
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
     Constraint,
-    add_up,
     constraints_of,
-    count_matching,
     has_all_keys,
+    matching_by_domain,
+    matching_pods,
 )
 from controllers.scheduler.status import SKIP, Code, Status
-from controllers.scheduler.tokens import Tokens
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 NAME = "PodTopologySpread"
@@ -86,13 +88,20 @@ class Spread:
 
 @dataclass(slots=True)
 class SoftSpread:
-    """What Score needs."""
+    """What Score needs, for the feasible nodes in their order."""
 
     constraints: Sequence[Constraint]
-    tokens: Sequence[int]
-    ignored: set[str] = field(default_factory=set)  # nodes that lack a topology label
-    counts: list[dict[str, int]] = field(default_factory=list)
+    ignored: Sequence[bool] = ()  # where a topology label is missing and all are needed; empty: nowhere
+    counts: list[Sequence[int | None]] = field(default_factory=list)  # by constraint; None: the node lacks its label
     weights: list[float] = field(default_factory=list)  # the more domains, the more one pod more counts
+
+    def rate(self, matching: Sequence[int | None]) -> int:
+        """The score of a node with so many matching pods around it, a number a constraint."""
+        total = 0.0
+        for number, constraint, weight in zip(matching, self.constraints, self.weights, strict=True):
+            if number is not None:
+                total += number * weight + (constraint.max_skew - 1)
+        return int(total + 0.5)
 
 
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -106,7 +115,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         listed = handle.args.get("defaultConstraints") or ()
         self._defaults = SYSTEM_DEFAULTS if self._is_system_default else listed
         self._default_selectors = DefaultSelectors(handle)
-        self._tokens = Tokens()
 
     # Filter --------------------------------------------------------------------------------------------------------
 
@@ -114,11 +122,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         constraints = self._constraints(pod, DO_NOT_SCHEDULE)
         if not constraints:
             return SKIP
-        counts: list[dict[str, int]] = [{} for _ in constraints]
-        tokens = self._tokens_of(pod, constraints)
-        nodes = _in_all_domains(state.snapshot.nodes, constraints)
-        for constraint, of_domain, token in zip(constraints, counts, tokens, strict=True):
-            add_up(of_domain, nodes, pod, constraint, token, is_new_domain_counted=True)
+        keys = _keys(constraints)
+        counts = [matching_by_domain(state.snapshot, pod, constraint, keys) for constraint in constraints]
         is_match = [constraint.selector.matches(pod.labels) for constraint in constraints]
         state[NAME] = Spread(constraints, counts, is_match, [None] * len(constraints))
         return None
@@ -134,6 +139,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 return TOO_UNEVEN
         return None
 
+    def filter_labels(self, state: CycleState, pod: PodInfo) -> Sequence[str]:
+        return _keys(state[NAME].constraints)
+
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> None:
         _update(state[NAME], pod, added, node, 1)
 
@@ -146,50 +154,37 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         constraints = self._constraints(pod, SCHEDULE_ANYWAY)
         if not constraints:
             return SKIP
+        keys = _keys(constraints)
         needs_all_keys = bool(pod.spec.get("topologySpreadConstraints")) or not self._is_system_default
-        spread = SoftSpread(constraints, self._tokens_of(pod, constraints))
-        _note_domains(spread, nodes, needs_all_keys)
-        all_nodes: Sequence[NodeInfo] = state.snapshot.nodes
-        if needs_all_keys:
-            all_nodes = _in_all_domains(all_nodes, constraints)
-        for constraint, of_domain, token in zip(constraints, spread.counts, spread.tokens, strict=True):
-            if of_domain:
-                add_up(of_domain, all_nodes, pod, constraint, token, is_new_domain_counted=False)
+        labels = [state.snapshot.labels(key, nodes) for key in keys]
+        spread = SoftSpread(constraints)
+        if needs_all_keys and any(None in values for values in labels):
+            spread.ignored = [None in of_node for of_node in zip(*labels, strict=True)]
+        for constraint, values in zip(constraints, labels, strict=True):
+            needed = keys if needs_all_keys else (constraint.topology_key,)
+            spread.counts.append(_matching_around(state.snapshot, pod, constraint, needed, nodes, values))
+            spread.weights.append(log(_size(constraint, values, spread.ignored) + 2))
         state["PreScore" + NAME] = spread
         return None
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        """The number of matching pods around, weighted; the fewer the better."""
+        """The number of matching pods around, weighted; the fewer the better. Nodes alike in that are rated once."""
         spread: SoftSpread = state["PreScore" + NAME]
-        sums = [0.0] * len(nodes)
-        for constraint, of_domain, weight, token in zip(
-            spread.constraints, spread.counts, spread.weights, spread.tokens, strict=True
-        ):
-            key, extra, is_by_node = (
-                constraint.topology_key,
-                constraint.max_skew - 1,
-                constraint.topology_key == HOSTNAME,
-            )
-            for position, node in enumerate(nodes):
-                value = node.labels.get(key)
-                if value is None or node.name in spread.ignored:
-                    continue
-                matching = node.memo.get(token) if is_by_node else of_domain[value]
-                if matching is None:
-                    matching = count_matching(node, pod.namespace, constraint.selector, token)
-                sums[position] += matching * weight + extra
-        return [int(total + 0.5) for total in sums]
+        alike = list(zip(*spread.counts, strict=True))
+        rated = {matching: spread.rate(matching) for matching in set(alike)}
+        return [rated[matching] for matching in alike]
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
         ignored = state["PreScore" + NAME].ignored
-        counted = [score for score, node in zip(scores, nodes, strict=True) if node.name not in ignored]
+        counted = scores if not ignored else list(compress(scores, map(not_, ignored)))
         lowest, highest = min(counted, default=0), max(counted, default=0)
-        if highest == 0:
-            return [0 if node.name in ignored else MAX_NODE_SCORE for node in nodes]
-        return [
-            0 if node.name in ignored else MAX_NODE_SCORE * (highest + lowest - score) // highest
-            for score, node in zip(scores, nodes, strict=True)
-        ]
+        normal = {
+            score: MAX_NODE_SCORE * (highest + lowest - score) // highest if highest else MAX_NODE_SCORE
+            for score in set(scores)
+        }
+        if not ignored:
+            return [normal[score] for score in scores]
+        return [0 if is_ignored else normal[score] for score, is_ignored in zip(scores, ignored, strict=True)]
 
     # Both ----------------------------------------------------------------------------------------------------------
 
@@ -202,9 +197,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return []
         selector = self._default_selectors.of(pod)
         return [] if selector.is_empty else constraints_of(defaults, action, pod.labels, selector)
-
-    def _tokens_of(self, pod: PodInfo, constraints: Sequence[Constraint]) -> list[int]:
-        return [self._tokens.of((pod.namespace, constraint.selector)) for constraint in constraints]
 
     def events(self) -> Sequence[RegisteredEvent]:
         pod_actions = ADD | UPDATE_POD_LABEL | UPDATE_POD_TOLERATION | DELETE
@@ -221,30 +213,33 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return node_hint(self._constraints(pod, DO_NOT_SCHEDULE), old, new)
 
 
-def _in_all_domains(nodes: Sequence[NodeInfo], constraints: Sequence[Constraint]) -> list[NodeInfo]:
-    keys = [constraint.topology_key for constraint in constraints]
-    if len(keys) == 1:
-        key = keys[0]
-        return [node for node in nodes if key in node.labels]
-    return [node for node in nodes if all(key in node.labels for key in keys)]
+def _keys(constraints: Sequence[Constraint]) -> tuple[str, ...]:
+    return tuple(constraint.topology_key for constraint in constraints)
 
 
-def _note_domains(spread: SoftSpread, nodes: Sequence[NodeInfo], needs_all_keys: bool) -> None:
-    """The domains the feasible nodes are in; domains without one cannot win and are not counted."""
-    spread.counts = [{} for _ in spread.constraints]
-    for node in nodes:
-        if needs_all_keys and not has_all_keys(spread.constraints, node.labels):
-            spread.ignored.add(node.name)
-            continue
-        for constraint, of_domain in zip(spread.constraints, spread.counts, strict=True):
-            if constraint.topology_key != HOSTNAME:
-                of_domain.setdefault(node.labels.get(constraint.topology_key, ""), 0)
-    nodes_counted = len(nodes) - len(spread.ignored)
-    sizes = [
-        nodes_counted if constraint.topology_key == HOSTNAME else len(of_domain)
-        for constraint, of_domain in zip(spread.constraints, spread.counts, strict=True)
-    ]
-    spread.weights = [log(size + 2) for size in sizes]
+def _matching_around(
+    snapshot: Snapshot,
+    pod: PodInfo,
+    constraint: Constraint,
+    keys: tuple[str, ...],
+    nodes: Sequence[NodeInfo],
+    values: Sequence[str | None],
+) -> Sequence[int | None]:
+    """Matching pods in the domain of each node; on the node itself, where a node is a domain."""
+    if constraint.topology_key == HOSTNAME:
+        matching = matching_pods(snapshot, pod.namespace, constraint.selector, nodes)
+        if None not in values:
+            return matching
+        return [None if value is None else number for value, number in zip(values, matching, strict=True)]
+    of_domain = matching_by_domain(snapshot, pod, constraint, keys)
+    found = {value: None if value is None else of_domain.get(value, 0) for value in set(values)}
+    return list(map(found.__getitem__, values))
+
+
+def _size(constraint: Constraint, values: Sequence[str | None], ignored: Sequence[bool]) -> int:
+    """How many domains the nodes are in; no label is a domain too, as upstream has it."""
+    counted = values if not ignored else list(compress(values, map(not_, ignored)))
+    return len(counted) if constraint.topology_key == HOSTNAME else len({value or "" for value in set(counted)})
 
 
 def _update(spread: Spread, pod: PodInfo, other: PodInfo, node: NodeInfo, change: int) -> None:

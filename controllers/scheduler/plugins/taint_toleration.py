@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from controllers.scheduler.events import (
     ADD,
@@ -38,10 +38,14 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, ScorePlugin):
             return None
         return REFUSED
 
+    def filter_question(self, pod: PodInfo) -> Hashable:
+        return pod.tolerations_key
+
+    def score_question(self, pod: PodInfo) -> Hashable:
+        return pod.tolerations_key
+
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         """How many taints ask the pod to stay away; the fewer the better."""
-        if not state.snapshot.unwelcoming:
-            return [0] * len(nodes)
         tolerations = [t for t in pod.tolerations if (t.get("effect") or PREFER_NO_SCHEDULE) == PREFER_NO_SCHEDULE]
         return [sum(not is_tolerated(tolerations, taint) for taint in node.unwelcoming_taints) for node in nodes]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
 from controllers.scheduler.cache import Cache
+from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.snapshot import Snapshot
 from kubeloop.testing.builders import a_node, a_pod
 from tests.unit.scheduler.scene import in_zone, info, near, with_affinity
@@ -74,10 +76,54 @@ def test_assuming_twice_is_a_mistake(cache: Cache) -> None:
         cache.assume_pod(info(POD), "b")
 
 
+def test_news_of_a_start_change_no_node(cache: Cache) -> None:
+    """A kubelet's report leaves the node as it is, is there to be read, and confirms the pod."""
+    snapshot = Snapshot()
+    cache.assume_pod(info(POD), "a")
+    cache.update(snapshot)
+    before = snapshot.get("a")
+    assert before is not None
+    report = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
+
+    assert cache.follow_pod({**info(POD.copy().on("a")).pod, "status": report})
+
+    cache.update(snapshot)
+    assert before is snapshot.get("a")
+    assert report == before.pods["uid-of-p"].pod["status"]
+    assert not cache.is_assumed("uid-of-p")
+
+
+RUNNING = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+SAME = {"name": "c", "resources": {"requests": {"cpu": "1500m"}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_the_same"),
+    [
+        ({"metadata": {"annotations": {"a": "b"}}}, True),
+        ({"status": {"containerStatuses": [SAME]}}, True),
+        ({"status": {"containerStatuses": [RUNNING]}}, False),
+        ({"status": {"nominatedNodeName": "b"}}, False),
+        ({"metadata": {"labels": {"app": "web"}}}, False),
+        ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, False),
+        ({"spec": {"nodeName": "b"}}, False),
+    ],
+)
+def test_what_counts_is_counted_anew(cache: Cache, changes: dict[str, Any], is_the_same: bool) -> None:
+    """Whatever a plugin may read of a placed pod, beside its object, makes it another one."""
+    pod = info(POD.copy().on("a")).pod
+    pod["spec"]["containers"][0]["name"] = "c"
+    cache.add_pod(PodInfo(pod))
+
+    changed = {**pod, **{part: {**pod.get(part, {}), **fields} for part, fields in changes.items()}}
+
+    assert is_the_same == cache.follow_pod(changed)
+
+
 def test_an_update_counts_anew(cache: Cache) -> None:
     """A resized pod counts with its new requests."""
     cache.add_pod(info(POD.copy().on("a")))
-    cache.update_pod(info(POD.copy().on("a").requests(cpu="2")))
+    cache.add_pod(info(POD.copy().on("a").requests(cpu="2")))
 
     assert (1, 2000) == used(cache)
 

@@ -241,3 +241,13 @@ def test_claims_wait_for_drivers() -> None:
     scene = Scene(nodes("a"))
 
     assert {"a": "cannot allocate all claims"} == scene.reasons(a_pod("p").spec(resourceClaims=[{"name": "gpu"}]))
+
+
+def test_each_pod_keeps_others_away_by_its_own_topology() -> None:
+    """What a pod wants by zone and what another says about it by node are both looked at."""
+    shy = with_affinity(a_pod("shy").labels(app="cache"), "podAntiAffinity", near(app="web"))
+    scene = Scene([in_zone("a", "x"), in_zone("b", "x")], [a_pod("q").labels(app="db").on("b"), shy.on("a")])
+    pod = with_affinity(a_pod("p").labels(app="web"), "podAffinity", near("topology.kubernetes.io/zone", app="db"))
+
+    assert ["b"] == scene.feasible(pod)
+    assert {"a": "node(s) didn't satisfy existing pods anti-affinity rules"} == scene.reasons(pod)
