@@ -40,7 +40,10 @@ class Login:
 
     def entries(self, name: str) -> Iterator[tuple[str, Config]]:
         """The cluster, user and context of that name, each with the section it belongs into."""
-        cluster = {"server": self.server, "certificate-authority-data": _data(self.ca)}
+        cluster: Config = {"server": self.server, "certificate-authority-data": _data(self.ca)}
+        if self.server.startswith("http:"):
+            # There is nothing to verify, and some clients (Kubernetes' own for JavaScript) want to read that first.
+            cluster["insecure-skip-tls-verify"] = True
         user = {
             "token": self.token,
             "client-certificate-data": _data(self.certificate),
@@ -84,7 +87,7 @@ def _data(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _without_empty(values: dict[str, str]) -> dict[str, str]:
+def _without_empty(values: Config) -> Config:
     return {name: value for name, value in values.items() if value}
 
 

@@ -15,6 +15,7 @@ SCRIPT_SECONDS = 120
 DEFAULT_SERVER = "http://127.0.0.1:8001"
 RUN_BY = {
     "bash": ("bash", "-euo", "pipefail", "-c"),
+    "javascript": ("node", "--input-type=module", "--eval"),
     "python": (sys.executable, "-c"),
 }
 

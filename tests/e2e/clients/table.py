@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.testkit.client_tools import helm
+from tests.testkit.client_tools import JAVASCRIPT, helm, javascript_folder, node
 from tests.testkit.stack import ROOT
 
 PAGE = ROOT / "docs" / "compatibility.md"
@@ -54,6 +55,12 @@ def tool(name: str) -> str:
     return re.findall(rf"# {name} (\S+)$", TOOLS.read_text(), flags=re.MULTILINE)[0]
 
 
+def locked(package: str) -> str:
+    """The version of a package from npm."""
+    packages = json.loads((JAVASCRIPT / "package-lock.json").read_text())["packages"]
+    return str(packages[f"node_modules/{package}"]["version"])
+
+
 CLIENTS = (
     Client("Helm", "Go", tool("helm"), page="helm", program=helm),
     Client("kubernetes", "Python", pinned("kubernetes"), page="kubernetes"),
@@ -62,16 +69,24 @@ CLIENTS = (
     Client("lightkube", "Python", pinned("lightkube"), page="lightkube"),
     Client("pykube-ng", "Python", pinned("pykube-ng"), page="pykube-ng"),
     Client("kopf", "Python", pinned("kopf"), page="kopf"),
+    Client(
+        "@kubernetes/client-node",
+        "JavaScript",
+        locked("@kubernetes/client-node"),
+        page="javascript",
+        program=node,
+        folder=javascript_folder,
+    ),
 )
 
 
 def marked_tests() -> Iterator[ClientTest]:
     """Those of this folder, file by file. They are read, not imported: no client need be installed."""
     for file in sorted(Path(__file__).parent.glob("test_*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                client, tried = _mark(node)
-                yield ClientTest(f"{file.name}::{node.name}", client, tried)
+        for definition in ast.parse(file.read_text()).body:
+            if isinstance(definition, ast.FunctionDef) and definition.name.startswith("test_"):
+                client, tried = _mark(definition)
+                yield ClientTest(f"{file.name}::{definition.name}", client, tried)
 
 
 def table() -> str:

@@ -28,9 +28,17 @@ def test_a_missing_file_is_made_with_its_folder_and_for_its_owner_only(tmp_path:
     written = write(path)
 
     assert "kubeloop" == written["current-context"]
-    assert [{"name": "kubeloop", "cluster": {"server": SERVER}}] == written["clusters"]
+    assert ["kubeloop"] == [cluster["name"] for cluster in written["clusters"]]
     assert [{"name": "kubeloop", "context": {"cluster": "kubeloop", "user": "kubeloop"}}] == written["contexts"]
     assert 0o600 == path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(("server", "is_skipped"), [(SERVER, True), ("https://127.0.0.1:8443", False)])
+def test_nothing_is_verified_without_tls_only(server: str, is_skipped: bool) -> None:
+    """Clients that refuse plain HTTP by accident are told that it is meant; over TLS the authority is asked for."""
+    (cluster,) = yaml.safe_load(Login(server, ca="PEM").kubeconfig("alone"))["clusters"]
+
+    assert is_skipped == cluster["cluster"].get("insecure-skip-tls-verify", False)
 
 
 def test_what_others_wrote_is_kept_to_the_letter(tmp_path: Path) -> None:
