@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.comparison import same
+from apiserver.resources.internal_types import internal_diff
 from apiserver.resources.pods.annotations import MIRROR, check_annotation_changes
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError
@@ -59,4 +60,5 @@ def _check_kept(new: Object, old: Object, errors: Errors) -> None:
         if container.get("name") not in now:
             errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be removed\n"))
         elif not same(now[container["name"]], container):
-            errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be changed"))
+            changes = internal_diff("EphemeralContainer", container, now[container["name"]])
+            errors.append(field.forbidden(path, f"existing ephemeral containers {name} may not be changed\n{changes}"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.comparison import same
+from apiserver.resources.internal_types import internal_diff
 from apiserver.resources.pods.affinity import REQUIRED
 from apiserver.resources.pods.annotations import check_annotation_changes
 from apiserver.resources.pods.tolerations import check_tolerations
@@ -48,7 +49,7 @@ def check_pod_update(new: Object, old: Object, errors: Errors) -> None:
         _check_directives_narrowed(rest, old_spec, errors)
     if not same(rest, old_spec):
         reason = f"pod updates may not change fields other than {','.join(UPDATABLE)}"
-        errors.append(field.forbidden("spec", reason))
+        errors.append(field.forbidden("spec", f"{reason}\n{internal_diff('PodSpec', old_spec, rest)}"))
 
 
 def _check_images(containers: Sequence[Json], path: str, errors: Errors) -> None:

@@ -14,6 +14,7 @@ from apiserver.resources.checks import (
 )
 from apiserver.resources.comparison import same
 from apiserver.resources.filling import fill_empty
+from apiserver.resources.internal_types import internal_diff
 from apiserver.resources.kinds import PlainKind, carry_over
 from apiserver.resources.pods.defaults import default_claim_spec
 from apiserver.resources.resource_lists import round_up
@@ -142,7 +143,8 @@ def _check_same_spec(new: Object, old: Object, errors: Errors) -> None:
         reason = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
-        errors.append(field.forbidden("spec", reason))
+        changes = internal_diff("PersistentVolumeClaimSpec", before, spec)
+        errors.append(field.forbidden("spec", f"{reason}\n{changes}"))
 
 
 def _check_not_shrinking(new: Object, old: Object, errors: Errors) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.resources.internal_types import as_internal
+from apiserver.resources.internal_types import as_internal, internal_diff
 from kubeloop.apimachinery.field import go_value
 
 
@@ -34,3 +34,22 @@ def test_host_namespaces_are_part_of_the_security_context() -> None:
 
     assert actual["SecurityContext"]["HostNetwork"] is True
     assert "HostNetwork" not in actual
+
+
+def test_a_change_is_shown_in_its_lines() -> None:
+    """As a unified diff of indented JSON, with three lines around it, and < and > as Go escapes them."""
+    old = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+    actual = internal_diff("PersistentVolumeClaimSpec", old, {**old, "storageClassName": "a<b"})
+
+    assert actual == (
+        "@@ -10,7 +10,7 @@\n"
+        "   }\n"
+        "  },\n"
+        '  "VolumeName": "",\n'
+        '- "StorageClassName": null,\n'
+        '+ "StorageClassName": "a\\u003cb",\n'
+        '  "VolumeMode": null,\n'
+        '  "DataSource": null,\n'
+        '  "DataSourceRef": null,\n'
+    )

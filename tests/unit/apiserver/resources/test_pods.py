@@ -181,19 +181,28 @@ def test_the_image_of_a_pod_may_change() -> None:
     assert new["metadata"]["generation"] == 2
 
 
-@pytest.mark.parametrize("change", [{"hostname": "h"}, {"nodeName": "n"}, {"restartPolicy": "Never"}])
-def test_most_of_a_pod_stays_as_it_is(change: Object) -> None:
-    """Other fields of the spec cannot be changed, and what can is listed."""
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({"hostname": "h"}, ['- "Hostname": "",', '+ "Hostname": "h",']),
+        ({"nodeName": "n"}, ['- "NodeName": "",', '+ "NodeName": "n",']),
+        ({"restartPolicy": "Never"}, ['- "RestartPolicy": "Always",', '+ "RestartPolicy": "Never",']),
+    ],
+)
+def test_most_of_a_pod_stays_as_it_is(change: Object, shown: list[str]) -> None:
+    """Other fields of the spec cannot be changed, what can is listed, and what was to be is shown."""
     old = PODS.created(pod())
 
-    actual = PODS.change_errors(old, {"spec": change})
+    (refusal,) = PODS.change_errors(old, {"spec": change})
+    actual, *changes = refusal.splitlines()
 
     reason = (
         "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
         "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
         "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
     )
-    assert [f"spec: Forbidden: {reason}"] == actual
+    assert f"spec: Forbidden: {reason}" == actual
+    assert shown == [line for line in changes if line.startswith(("-", "+"))]
 
 
 def test_the_main_endpoint_keeps_the_status() -> None:
@@ -225,7 +234,9 @@ def test_ephemeral_containers_are_only_added() -> None:
     refusals = PODS.change_errors(joined, {"spec": {"ephemeralContainers": [second]}}, "ephemeralcontainers")
 
     assert ["e"] == [container["name"] for container in joined["spec"]["ephemeralContainers"]]
-    assert ['spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed'] == refusals
+    first_line, *changes = refusals[0].splitlines()
+    assert 'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed' == first_line
+    assert ['- "Image": "n:1",', '+ "Image": "n:2",'] == [line for line in changes if line.startswith(("-", "+"))]
 
 
 def test_pods_are_selected_by_more_than_their_names() -> None:
