@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpx
 
+from apiserver.storage.interface import Key, Value, Write, encode_body
 from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.throwaway import free_port
 from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl, is_ready, running
+
+# A revision of which no server here remembers anything.
+EXPIRED = "1"
 
 
 class ForgetfulServer:
@@ -32,6 +36,7 @@ class ForgetfulServer:
         self._forgotten = 0
 
     def __enter__(self) -> Self:
+        asyncio.run(_write_and_compact(self._data))
         self._start()
         return self
 
@@ -64,8 +69,23 @@ class ForgetfulServer:
         eventually(lambda: is_ready(self.server), "the API server becomes ready", within_seconds=60)
 
 
-async def _compact(data: Path) -> None:
+@asynccontextmanager
+async def _storage(data: Path) -> AsyncIterator[SqliteStorage]:
     storage = SqliteStorage(data)
     await storage.start()
-    await storage.compact(storage.head)
+    yield storage
     await storage.close()
+
+
+async def _compact(data: Path) -> None:
+    async with _storage(data) as storage:
+        await storage.compact(storage.head)
+
+
+async def _write_and_compact(data: Path) -> None:
+    """Something that was there, and is gone: revision 1."""
+    key = Key("configmaps", "default", "gone")
+    async with _storage(data) as storage:
+        await storage.write(Write(key, 0, Value(encode_body({"metadata": {"name": "gone"}}), {}, {})))
+        await storage.write(Write(key, None, None))
+        await storage.compact(storage.head)

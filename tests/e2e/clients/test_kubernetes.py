@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from contextlib import AbstractContextManager
 
 import pytest
 import yaml
-from kubernetes import client, config, utils, watch
+from kubernetes import aio, client, config, utils, watch
+from kubernetes.aio.stream import WsApiClient
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import ConflictError, ResourceNotFoundError
 from kubernetes.informer import ADDED, SharedInformer
@@ -22,7 +24,7 @@ from tests.testkit.eventually import eventually
 from tests.testkit.forgetful import ForgetfulServer
 from tests.testkit.stack import Kubectl, Stack, running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:[Uu]nclosed:ResourceWarning")]
 
 
 @pytest.fixture
@@ -136,6 +138,26 @@ def test_streams_of_a_pod(api: client.ApiClient, web: RunningPod) -> None:
 
     assert ("out", "err", 3) == (out, err, shell.returncode)
     assert "is simulated on node" in line
+
+
+@pytest.mark.client("kubernetes", "its asyncio face (`kubernetes.aio`): watches, exec")
+def test_watches_and_commands_side_by_side(kubectl: Kubectl, web: RunningPod) -> None:
+    """The coroutines of the same package: a watch sees what is made meanwhile, and a command runs."""
+
+    async def main() -> tuple[str, str]:
+        await aio.config.load_kube_config(str(kubectl.kubeconfig))
+        async with aio.client.ApiClient() as api, WsApiClient() as sockets:
+            core = aio.client.CoreV1Api(api)
+            made = asyncio.create_task(core.create_namespaced_config_map(kubectl.namespace, a_config_map("settings")))
+            one = {"namespace": kubectl.namespace, "field_selector": "metadata.name=settings"}
+            async with aio.watch.Watch().stream(core.list_namespaced_config_map, **one) as events:
+                event = await anext(events)
+            await made
+            run = aio.client.CoreV1Api(sockets).connect_get_namespaced_pod_exec
+            said = await run(web.name, web.namespace, command=["hostname"], stdout=True, stderr=True)
+            return event["object"].metadata.name, said
+
+    assert ("settings", "web\n") == asyncio.run(main())
 
 
 @pytest.mark.client("kubernetes", "port-forward")

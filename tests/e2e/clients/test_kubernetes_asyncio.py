@@ -19,7 +19,7 @@ from kubernetes_asyncio.stream import WsApiClient
 
 from tests.e2e.clients.conftest import RunningPod
 from tests.e2e.clients.workloads import a_config_map, a_deployment
-from tests.testkit.forgetful import ForgetfulServer
+from tests.testkit.forgetful import EXPIRED, ForgetfulServer
 from tests.testkit.stack import Kubectl, Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:[Uu]nclosed:ResourceWarning")]
@@ -120,11 +120,11 @@ def test_streams_of_a_pod(stack: Stack, web: RunningPod) -> None:
 def test_a_watch_that_missed_too_much_is_told(forgetful: ForgetfulServer) -> None:
     """410; a list, and a watch from there, go on."""
 
-    async def main(old: str) -> tuple[int, str]:
+    async def main() -> tuple[int, str]:
         async with connected(forgetful.kubectl.kubeconfig) as api:
             config_maps = client.CoreV1Api(api).list_namespaced_config_map
             with pytest.raises(client.ApiException) as expired:
-                async with watch.Watch().stream(config_maps, "default", resource_version=old) as events:
+                async with watch.Watch().stream(config_maps, "default", resource_version=EXPIRED) as events:
                     await anext(events)
             listed = await config_maps("default")
             forgetful.create_config_map("after-the-list")
@@ -133,10 +133,7 @@ def test_a_watch_that_missed_too_much_is_told(forgetful: ForgetfulServer) -> Non
                 event = await anext(events)
             return expired.value.status, event["object"].metadata.name
 
-    old = forgetful.create_config_map("before")
-    forgetful.forget()
-
-    assert (410, "after-the-list") == asyncio.run(main(old))
+    assert (410, "after-the-list") == asyncio.run(main())
 
 
 @pytest.mark.client("kubernetes-asyncio", "leader election")

@@ -19,7 +19,7 @@ from lightkube.types import CascadeType, PatchType, on_error_retry
 
 from tests.e2e.clients.conftest import RunningPod
 from tests.e2e.clients.workloads import WIDGETS, a_config_map, a_deployment, a_widget
-from tests.testkit.forgetful import ForgetfulServer
+from tests.testkit.forgetful import EXPIRED, ForgetfulServer
 from tests.testkit.stack import Kubectl, Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")]
@@ -115,16 +115,15 @@ def test_a_pod_is_looked_into(stack: Stack, web: RunningPod) -> None:
 @pytest.mark.client("lightkube", "watches after 410")
 def test_a_watch_that_missed_too_much_begins_anew(forgetful: ForgetfulServer) -> None:
     """It is told 410; with on_error_retry it goes on with everything that there is."""
-    old = forgetful.create_config_map("long-ago")
-    forgetful.forget()
-    one = {"fields": {"metadata.name": "long-ago"}, "resource_version": old}
+    forgetful.create_config_map("settings")
+    one = {"fields": {"metadata.name": "settings"}, "resource_version": EXPIRED}
     with Client(config_of(forgetful.kubectl.kubeconfig)) as client:
         with pytest.raises(ApiError) as expired:
             next(client.watch(ConfigMap, **one))
         event, config_map = next(client.watch(ConfigMap, on_error=on_error_retry, **one))
 
     assert 410 == expired.value.status.code
-    assert ("ADDED", "long-ago") == (event, config_map.metadata.name)
+    assert ("ADDED", "settings") == (event, config_map.metadata.name)
 
 
 @pytest.mark.client("lightkube", "its asyncio client: apply, watch, wait, exec")
