@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from base64 import b64decode
+from pathlib import Path
+
 import pytest
 
 from tests.testkit.manifests import APPLICATIONS as FOLDER
@@ -138,6 +142,50 @@ def test_generated_names_are_for_create_alone(kubectl: Kubectl) -> None:
 
     assert set(made.split()) == set(kubectl("get jobs -l app=report -o name").split())
     assert 2 == len(made.split())
+
+
+def test_what_left_the_files_is_pruned(kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`apply --prune` deletes what it applied before and is not in the files now: what bears a label, or belongs to an
+    apply set, which a Secret stands for."""
+    monkeypatch.setenv("KUBECTL_APPLYSET", "true")
+    leader, follower = GUESTBOOK / "leader.yaml", GUESTBOOK / "follower.yaml"
+    followers = objects_of(kubectl, f"-f {follower}")
+
+    kubectl(f"apply -f {leader} -f {follower}")
+    by_label = said(kubectl(f"apply --prune -l app=notes -f {leader}"), "pruned")
+    kubectl(f"apply --server-side --force-conflicts --prune --applyset=notes -f {leader} -f {follower}")
+    by_set = said(kubectl(f"apply --server-side --prune --applyset=notes -f {leader}"), "pruned")
+
+    assert followers == by_label == by_set
+    assert {"service/notes-leader"} == set(kubectl("get services -o name").split())
+
+
+# --- long ones
+
+TEXT = "".join(f"line {i} of a long text, with ä, <b> and \t in it\n" for i in range(6000))
+BYTES = random.Random(1).randbytes(200_000)
+
+
+def test_a_long_config_map_needs_server_side_apply(kubectl: Kubectl, tmp_path: Path) -> None:
+    """Half a megabyte of text and bytes is too long for the annotation of client-side apply, and comes back as it was
+    sent by server-side apply; more than a megabyte is refused."""
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "bytes.bin").write_bytes(BYTES)
+    manifest = kubectl(f"create configmap long --from-file={tmp_path} --dry-run=client -o yaml")
+    (tmp_path / "more.bin").write_bytes(BYTES * 3)
+
+    with pytest.raises(KubectlError) as by_client:
+        kubectl("apply -f -", stdin=manifest)
+    applied = [kubectl("apply --server-side -f -", stdin=manifest) for _ in range(2)]
+    kubectl("diff --server-side -f -", stdin=manifest)
+    stored = kubectl.json("get configmap long")
+    with pytest.raises(KubectlError) as too_long:
+        kubectl(f"create configmap longer --from-file={tmp_path}")
+
+    assert TOO_LONG in str(by_client.value)
+    assert ["configmap/long serverside-applied\n"] * 2 == applied
+    assert (TEXT, BYTES) == (stored["data"]["text.txt"], b64decode(stored["binaryData"]["bytes.bin"]))
+    assert "[]: Too long: may not be more than 1048576 bytes" in str(too_long.value)
 
 
 # --- what the server warns of
