@@ -150,13 +150,13 @@ def add_to(
     if real is not None:
         manager.add_task("kubelet: containers", real.run)
     if serving is not None:
-        seen = Pods(pods, own.__contains__)
+        seen = Pods(pods, own.__contains__, faults.unreachable)
 
         def end(key: ObjectKey, container: str, exit_code: int) -> None:
             pod_reconciler.end(key, container, exit_code)
             pod_controller.enqueue(key)
 
-        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, seen, end, real)).run)
+        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, nodes, seen, end, real)).run)
 
 
 def _process_runtime(

@@ -43,7 +43,8 @@ _NOBODY = User("")
 _SELECTING_VERBS = frozenset({"list", "watch", "deletecollection"})
 _LONG_VERBS = frozenset({"watch", "proxy"})
 # Subresources whose answer may take as long as it likes.
-LONG_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
+LONG_SUBRESOURCES = CONNECTS | {"log"}
 
 
 Note = Callable[[dict[str, Any] | bytes], None]  # takes an object, or a patch as it was sent

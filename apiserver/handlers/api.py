@@ -13,7 +13,7 @@ import structlog
 from apiserver.admission.chain import unheard
 from apiserver.aggregation.aggregated import Aggregated
 from apiserver.auth.certificates import CERTIFIED
-from apiserver.auth.gate import LONG_SUBRESOURCES, PASSAGE, Gate, Passage, unnoted
+from apiserver.auth.gate import CONNECTS, LONG_SUBRESOURCES, PASSAGE, Gate, Passage, unnoted
 from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
 from apiserver.handlers.bodies import Body, Decoder, HungUp, read_body
 from apiserver.handlers.call import Call
@@ -130,7 +130,7 @@ class KubernetesApi:
         measured.labels = _labels(verb, found, query, headers)
         if found.kind.deprecation:
             self._note_deprecation(found, warnings, passage)
-        accept = _accept(headers)
+        accept = _accept(headers) if found.subresource not in CONNECTS else ""  # somebody else answers there
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
 
         async def serve() -> Response | None:

@@ -5,8 +5,8 @@ Facts: registry/core/pod/strategy.go, ValidatePodLogOptions and ConnectResource 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from apiserver.registry.options import Query, first, parse_int
 from kubeloop.apimachinery.errors import BadRequest, Invalid, NotFound, ServiceUnavailable
@@ -18,18 +18,25 @@ _POSITIVE = "must be greater than 0"
 _SCHEMES = ("", "http", "https")
 
 
-def check_connection(query: Query, what: str, name: str, subresource: str) -> str:
-    """The name of the object behind a connection's own name: `web`, `web:80` or `https:web:80` where it is a proxy."""
+class Named(NamedTuple):
+    """The object behind a connection's own name: `web`, `web:80` or `https:web:80` where it is a proxy."""
+
+    name: str
+    scheme: str = ""
+    port: str = ""
+
+
+def check_connection(query: Query, what: str, name: str, subresource: str) -> Named:
+    """Who is meant. BadRequest where that cannot be read."""
     if "dryRun" in query:
         raise BadRequest("dryRun is not supported")
     if subresource != "proxy":
-        return name
+        return Named(name)
     parts = name.split(":")
-    scheme = parts[0] if len(parts) == 3 else ""
-    found = parts[1 if len(parts) == 3 else 0]
+    scheme, found, port = {1: ("", *parts, ""), 2: ("", *parts)}.get(len(parts), (*parts, "", "")[:3])
     if len(parts) > 3 or not found or scheme not in _SCHEMES:
         raise BadRequest(f'invalid {what} request "{name}"')
-    return found
+    return Named(found, scheme, port)
 
 
 def check_log_options(query: Query, name: str) -> None:
@@ -66,9 +73,19 @@ def check_container(pod: ReadOnlyObject, wanted: str) -> str:
     return wanted or str(spec["containers"][0]["name"])
 
 
-def check_service(request: str, service: ReadOnlyObject, endpoints: ReadOnlyObject | None) -> None:
-    """Refuse where no pod stands behind a service that is to be proxied to; `request` is its name as it was sent."""
-    name = service["metadata"]["name"]
+class PodAddress(NamedTuple):
+    """Where a Service leads."""
+
+    pod: str
+    ip: str
+    port: int
+
+
+def service_addresses(request: str, service: ReadOnlyObject, endpoints: ReadOnlyObject | None) -> Iterator[PodAddress]:
+    """The ready pods behind a service that is to be proxied to; `request` is its name as it was sent. Addresses that
+    are no pods are left out. Raises where the service has nothing of what is asked for.
+    """
+    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
     port = request.split(":")[-1] if ":" in request else ""
     if port.isascii() and port.isdigit():
         names = [each.get("name", "") for each in service["spec"].get("ports") or () if each["port"] == int(port)]
@@ -78,11 +95,18 @@ def check_service(request: str, service: ReadOnlyObject, endpoints: ReadOnlyObje
     if endpoints is None:
         raise NotFound.of("endpoints", "", name)
     subsets = endpoints.get("subsets") or ()
-    if not any(
-        subset.get("addresses") and any(each.get("name", "") == port for each in subset.get("ports") or ())
-        for subset in subsets
-    ):
-        raise ServiceUnavailable(f"no endpoints available for service {go_quote(request if subsets else name)}")
+    if not subsets:
+        raise no_endpoints(name)
+    for subset in subsets:
+        for number in (each["port"] for each in subset.get("ports") or () if each.get("name", "") == port):
+            for address in subset.get("addresses") or ():
+                target = address.get("targetRef") or {}
+                if target.get("kind") == "Pod" and target.get("namespace", namespace) == namespace:
+                    yield PodAddress(target["name"], address["ip"], number)
+
+
+def no_endpoints(name: str) -> ServiceUnavailable:
+    return ServiceUnavailable(f"no endpoints available for service {go_quote(name)}")
 
 
 def _names(spec: Mapping[str, Any], *lists: str) -> list[str]:

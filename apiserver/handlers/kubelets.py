@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 
 from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.call import Call
+from apiserver.handlers.kubelet_peer import Peer
+from apiserver.handlers.proxied import Backend, Proxied
 from apiserver.handlers.relaying import Exchange, first, hang_up, stopped
 from apiserver.handlers.response import Receive, Response, Scope, Send
 from apiserver.outgoing.errors import CallError
@@ -23,7 +25,12 @@ from apiserver.outgoing.trust import Trust
 from apiserver.outgoing.upgrade import Streams, joined, upgraded
 from apiserver.registry.options import Query
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Forbidden, InternalError, NotFound
-from kubeloop.apimachinery.forwarding import DEFAULT_KUBELET_PORT, kubelet_port_here
+from kubeloop.apimachinery.forwarding import (
+    DEFAULT_KUBELET_PORT,
+    NODE_HEADER,
+    UNREACHABLE_HEADER,
+    kubelet_port_here,
+)
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 # In the scope of a request that asks for an upgrade: takes the client's connection over (connections.py).
@@ -72,17 +79,38 @@ class Kubelets:
         target = f"/{path}?{urlencode(query, doseq=True)}"
         return _Connection(self._peer(node), target, call, self._stopping)
 
-    def _peer(self, node: ReadOnlyObject) -> _Peer:
+    def of_node(self, call: Call, node: ReadOnlyObject, scheme: str, port: str) -> Relayed:
+        """What the kubelet itself answers to the rest of a proxy's path. On other ports of a node nobody listens."""
+        peer = self._peer(node)
+        if port and port not in (str(DEFAULT_KUBELET_PORT), peer.shown.rpartition(":")[2]):
+            shown = f"{peer.shown.rpartition(':')[0]}:{port}"
+            backend = Backend(Peer(None, Trust(""), shown), shown, scheme)
+        else:
+            headers = ((NODE_HEADER.encode(), node["metadata"]["name"].encode()),)
+            backend = Backend(peer, peer.shown, headers=headers)
+        return Proxied(self._outgoing, backend, call, self._stopping)
+
+    def of_pod(self, call: Call, pod: ReadOnlyObject, node: ReadOnlyObject | None, scheme: str, port: str) -> Relayed:
+        """What a port of the pod answers. `scheme`, `port`: "" where none is asked for."""
+        ip = pod["status"]["podIP"]
+        number = port or ("443" if scheme == "https" else "80")
+        shown = f"[{ip}]:{number}" if ":" in ip else f"{ip}:{number}"
+        is_simulated = node is not None and kubelet_port_here(node) is not None
+        peer = self._peer(node) if node is not None and is_simulated else Peer(None, Trust(""), shown)
+        prefix = f"/podProxy/{_path(pod)}/{number}"
+        return Proxied(self._outgoing, Backend(peer, shown, scheme or "http", prefix), call, self._stopping)
+
+    def _peer(self, node: ReadOnlyObject) -> Peer:
         shown = _node_address(node)
         try:
             address = forwarded(node, "node") or self._on_this_machine(node)
         except ForwardError as error:
             raise InternalError.because(str(error)) from error
         if address is None:
-            return _Peer(None, Trust(""), shown)
+            return Peer(None, Trust(""), shown)
         known = self._credentials
         trust = Trust(address.host, known.ca_bundle, client_certificate=known.certificate)
-        return _Peer(address, trust.over(address.is_plain), shown, known.token if address.is_plain else "")
+        return Peer(address, trust.over(address.is_plain), shown, known.token if address.is_plain else "")
 
     def _on_this_machine(self, node: ReadOnlyObject) -> Address | None:
         port = kubelet_port_here(node)
@@ -90,28 +118,9 @@ class Kubelets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Peer:
-    """A kubelet. `shown`: the address that its node has, which nobody can reach where `address` is None."""
-
-    address: Address | None
-    trust: Trust
-    shown: str
-    token: str = ""
-
-    @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        shown = [(b"authorization", f"Bearer {self.token}".encode())] if self.token else []
-        return [(b"host", (self.address.host_port if self.address else self.shown).encode()), *shown]
-
-    @property
-    def unreachable(self) -> str:
-        return f"dial tcp {self.shown}: connect: no route to host"
-
-
-@dataclass(frozen=True, slots=True)
 class _Log:
     outgoing: Outgoing
-    peer: _Peer
+    peer: Peer
     path: str
     call: Call
     stopping: asyncio.Event
@@ -140,6 +149,8 @@ class _Log:
     async def _answered(self, url: str, address: Address, exchange: Exchange) -> None:
         answered = self.outgoing.connections.answered("GET", url, address.host_port, self.peer.trust, self.peer.headers)
         async with answered as response:
+            if why := response.headers.get(UNREACHABLE_HEADER):
+                raise ApiError(f'Get "{url}": dial tcp {self.peer.shown}: {why}')
             if response.status_code >= 300:
                 from apiserver.outgoing.connections import whole_body  # with httpx, which is loaded by now
 
@@ -153,7 +164,7 @@ class _Log:
 
 @dataclass(frozen=True, slots=True)
 class _Connection:
-    peer: _Peer
+    peer: Peer
     target: str
     call: Call
     stopping: asyncio.Event
@@ -169,6 +180,8 @@ class _Connection:
         try:
             peer, method = self.peer, self.call.method
             async with upgraded(self.peer.address, peer.trust, method, self.target, headers) as answer:
+                if why := answer.fields.get(UNREACHABLE_HEADER):
+                    raise ApiError(f"error dialing backend: dial tcp {self.peer.shown}: {why}")
                 if answer.status != 101:
                     await Response(answer.status, answer.body, answer.content_type).send(send)
                     return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import count
 
 from apiserver.admission.chain import CONNECT, CREATE
 from apiserver.auth import reviews
@@ -14,13 +15,20 @@ from apiserver.auth.tokens.requests import TokenRequests
 from apiserver.handlers.call import Call
 from apiserver.handlers.connect_options import connect_options, port_query, stream_query
 from apiserver.handlers.encoding import write
-from apiserver.handlers.kubelet_calls import check_connection, check_container, check_log_options, check_service
+from apiserver.handlers.kubelet_calls import (
+    Named,
+    check_connection,
+    check_container,
+    check_log_options,
+    no_endpoints,
+    service_addresses,
+)
 from apiserver.handlers.kubelets import Kubelets, Relayed
 from apiserver.handlers.matching import match_namespace
 from apiserver.handlers.response import TEXT, Response, success
 from apiserver.registry.options import WriteOptions, first
 from apiserver.schema.type_meta import GroupVersionKind
-from kubeloop.apimachinery.errors import ApiError, BadRequest, NotFound, ServiceUnavailable
+from kubeloop.apimachinery.errors import BadRequest, NotFound
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 
 Endpoint = Callable[[Call], Awaitable[Response | Relayed]]
@@ -43,13 +51,14 @@ class SubresourceHandler:
     ) -> None:
         self._authenticator, self._authorizer = authenticator, authorizer
         self._token_requests, self._kubelets = token_requests, kubelets
+        self._turns = count()
         self._endpoints: dict[tuple[str, str], Endpoint] = {
             ("bindings", ""): self._bind,
             ("pods", "binding"): self._bind,
             ("pods", "eviction"): self._evict,
             ("pods", "log"): self._log,
             ("serviceaccounts", "token"): self._token,
-            **{(plural, name): self._proxy for plural in ("pods", "nodes", "services") for name in _OF_KUBELET},
+            **{(plural, name): self._connect for plural in ("pods", "nodes", "services") for name in _OF_KUBELET},
         }
 
     def handles(self, call: Call) -> bool:
@@ -108,31 +117,55 @@ class SubresourceHandler:
         node = _node_of(call, pod)
         return self._kubelets.log(call, pod, node, container)
 
-    async def _proxy(self, call: Call) -> Response | Relayed:
+    async def _connect(self, call: Call) -> Response | Relayed:
         target, what = call.target, call.target.subresource
-        singular, container = target.kind.resource.kind.lower(), ""
-        name = check_connection(call.query, singular, target.name, what)
+        singular = target.kind.resource.kind.lower()
+        named = check_connection(call.query, singular, target.name, what)
         attributes = call.context().attributes(CONNECT, target.kind.resource, connect_options(call))
         await call.registry.machinery.admission.mutate(attributes)
         await call.registry.machinery.admission.validate(attributes)
         options = attributes.object or {}  # what admission has made of them
-        obj = (await call.registry.store(target.kind).get(replace(call.context(), name=name))).object()
-        if singular == "pod" and what == "proxy":
-            if not (obj.get("status") or {}).get("podIPs"):
-                raise BadRequest("address not allowed")
-        elif singular == "pod":
-            self._require_create(call)
-            if what != "portforward":
-                container = check_container(obj, options.get("container", ""))
-            if not obj["spec"].get("nodeName"):
-                raise BadRequest(f"pod {name} does not have a host assigned")
-            path = _KUBELET_PATHS[what] + f"/{target.namespace}/{name}" + (f"/{container}" if container else "")
-            query = _STREAM_QUERIES[what](options)
-            return self._kubelets.connection(call, obj, _node_of(call, obj), path, query)
-        elif singular == "service":
-            reader = call.registry.machinery.reader
-            check_service(target.name, obj, reader.get("endpoints", target.namespace, name))
-        raise _no_kubelet(what)
+        obj = (await call.registry.store(target.kind).get(replace(call.context(), name=named.name))).object()
+        if what != "proxy":
+            return self._stream(call, obj, options)
+        if singular == "node":
+            return self._proxy_to_node(call, obj, named)
+        if singular == "service":
+            return await self._proxy_to_service(call, obj, named)
+        return self._proxy_to_pod(call, obj, named.scheme, named.port or _first_port(obj))
+
+    def _stream(self, call: Call, pod: Object, options: Object) -> Relayed:
+        """Exec, attach and port-forward."""
+        target, what, container = call.target, call.target.subresource, ""
+        self._require_create(call)
+        if what != "portforward":
+            container = check_container(pod, options.get("container", ""))
+        if not pod["spec"].get("nodeName"):
+            raise BadRequest(f"pod {target.name} does not have a host assigned")
+        path = _KUBELET_PATHS[what] + f"/{target.namespace}/{target.name}" + (f"/{container}" if container else "")
+        return self._kubelets.connection(call, pod, _node_of(call, pod), path, _STREAM_QUERIES[what](options))
+
+    def _proxy_to_pod(self, call: Call, pod: ReadOnlyObject, scheme: str, port: str) -> Relayed:
+        if not (pod.get("status") or {}).get("podIP"):
+            raise BadRequest("address not allowed")
+        node = call.registry.machinery.reader.get("nodes", "", pod["spec"].get("nodeName") or "")
+        return self._kubelets.of_pod(call, pod, node, scheme, port)
+
+    async def _proxy_to_service(self, call: Call, service: Object, named: Named) -> Relayed:
+        """One of its ready pods, each in its turn."""
+        reader, target = call.registry.machinery.reader, call.target
+        endpoints = reader.get("endpoints", target.namespace, named.name)
+        found = list(service_addresses(target.name, service, endpoints))
+        turn = next(self._turns)
+        for i in range(len(found)):
+            address = found[(turn + i) % len(found)]
+            pod = reader.get("pods", target.namespace, address.pod)
+            if pod is not None and address.ip == (pod.get("status") or {}).get("podIP"):
+                return self._proxy_to_pod(call, pod, named.scheme, str(address.port))
+        raise no_endpoints(target.name)
+
+    def _proxy_to_node(self, call: Call, node: Object, named: Named) -> Relayed:
+        return self._kubelets.of_node(call, node, named.scheme, named.port)
 
     async def _token(self, call: Call) -> Response:
         options = WriteOptions.parse("CreateOptions", call.query)
@@ -171,5 +204,9 @@ def _node_of(call: Call, pod: Object) -> ReadOnlyObject:
     return node
 
 
-def _no_kubelet(what: str) -> ApiError:
-    return ServiceUnavailable(f"the simulated nodes of this cluster do not serve {what}", details={})
+def _first_port(pod: Object) -> str:
+    """The first that any container declares."""
+    ports = (
+        container["ports"][0]["containerPort"] for container in pod["spec"]["containers"] if container.get("ports")
+    )
+    return str(next(ports, ""))

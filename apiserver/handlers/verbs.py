@@ -33,7 +33,9 @@ def not_allowed() -> MethodNotAllowed:
 def _built_in_verb(method: str, target: Target, query: Query) -> str:
     verb = (_OBJECT_VERBS if target.name else _COLLECTION_VERBS).get(method)
     if method == "HEAD":
-        raise not_allowed()
+        if target.subresource != "proxy":
+            raise not_allowed()
+        verb = "get"
     if target.subresource:
         declared = target.kind.subresource(target.subresource)
         allowed = declared.verbs if declared else ()

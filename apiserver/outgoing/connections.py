@@ -83,7 +83,8 @@ class Connections:
             host = address.rpartition(":")[0].strip("[]")
             raise CallError(f"{what}: dial tcp: lookup {host}: no such host") from error
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            raise CallError(f"{what}: {await as_go_says_it(error, address, trust.server_name)}") from error
+            why = await as_go_says_it(error, address, trust.server_name)
+            raise CallError(f"{what}: {why}", why) from error
 
     @asynccontextmanager
     async def _held(self, key: tuple[str, Trust]) -> AsyncIterator[httpx.AsyncBaseTransport]:

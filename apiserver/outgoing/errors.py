@@ -4,7 +4,11 @@ from __future__ import annotations
 
 
 class CallError(Exception):
-    """There was no answer; the text is the one Go's client has for it."""
+    """There was no answer; the text is the one Go's client has for it. `why`: the same without what was asked."""
+
+    def __init__(self, text: str, why: str = "") -> None:
+        super().__init__(text)
+        self.why = why or text
 
 
 class UnusableTrust(CallError):

@@ -7,7 +7,7 @@ WebSockets to the kubelet.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -29,9 +29,12 @@ _CHUNK = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The other end's answer: `head` as it came; `body` where the connection has not become anything else."""
+    """The other end's answer: `head` as it came, `fields` in lower case; `body` where nothing else has come of the
+    connection.
+    """
 
     status: int
+    fields: Mapping[str, str]
     head: bytes
     content_type: str
     body: bytes
@@ -78,7 +81,9 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         raise CallError("error dialing backend: EOF") from error
     fields = dict(line.lower().split(": ", 1) for line in lines if ": " in line)
     body = b"" if status == 101 else await _body(reader, fields)
-    return Upgraded(status, head, fields.get("content-type", "text/plain; charset=utf-8"), body, (reader, writer))
+    return Upgraded(
+        status, fields, head, fields.get("content-type", "text/plain; charset=utf-8"), body, (reader, writer)
+    )
 
 
 async def _body(reader: asyncio.StreamReader, fields: dict[str, str]) -> bytes:

@@ -49,6 +49,12 @@ class Faults:
     def is_down(self, node: str) -> bool:
         return any(fault.type == NODE_DOWN for fault in self._of_node(node))
 
+    def unreachable(self, node: str) -> str:
+        """What a client is told that dials the node, as Go says it; "" where somebody answers."""
+        if not self.is_cut_off(node):
+            return ""
+        return "connect: no route to host" if self.is_down(node) else "i/o timeout"
+
     def delay_seconds(self, node: str) -> float:
         """How late everything is that the node does."""
         return max((fault.delay_seconds for fault in self._of_node(node) if fault.type == NODE_SLOW), default=0.0)

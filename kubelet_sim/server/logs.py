@@ -41,7 +41,7 @@ class ContainerLogs:
             raise Refused(400, '{"message": "Missing container name."}')
         namespace, name, container = path
         options = Options.of(request, self._clock.now())
-        pod = self._pods.get(namespace, name)
+        pod = self._pods.asked(request, exchange, namespace, name)
         container_of(pod, container)
         run = logged_run(pod, container, options.is_previous)
         try:

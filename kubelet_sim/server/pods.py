@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim.server.exchange import Refused
+from kubelet_sim.server.exchange import Exchange, Refused, Unreachable
 from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.forwarding import NODE_HEADER
 from kubeloop.apimachinery.meta import Object, ObjectKey, key_of, uid_of
 from kubeloop.apimachinery.times import parse_time
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
+from kubeloop.runtime.http_request import Request
 
 Json = Mapping[str, Any]
 
@@ -32,17 +34,45 @@ class SeenRun:
 
 
 class Pods:
-    def __init__(self, informer: Informer, is_own_node: Callable[[str], bool]) -> None:
-        self._informer, self._is_own_node = informer, is_own_node
+    """`unreachable`: why nobody gets to a node, "" where they do."""
+
+    def __init__(
+        self,
+        informer: Informer,
+        is_own_node: Callable[[str], bool],
+        unreachable: Callable[[str], str] = lambda node: "",
+    ) -> None:
+        self._informer, self._is_own_node, self._unreachable = informer, is_own_node, unreachable
         self._waiting: dict[ObjectKey, set[asyncio.Event]] = {}
         informer.add_handler(self._changed)
 
-    def get(self, namespace: str, name: str) -> Object:
-        """Refused where it is not on a node of this process."""
+    def asked(self, request: Request, exchange: Exchange, namespace: str, name: str) -> Object:
+        """The pod that is asked for. Refused where it is not on this node; Unreachable, and no more said later, where
+        the node is cut off.
+        """
         pod = self._informer.get(ObjectKey(namespace, name))
-        if pod is None or not self._is_own_node(pod["spec"].get("nodeName") or ""):
+        node = (pod["spec"].get("nodeName") or "") if pod is not None else ""
+        if pod is None or request.headers.get(NODE_HEADER, node) != node or not self._is_own_node(node):
             raise Refused(404, f"pod {go_quote(name)} does not exist")
+        self._reach(node, exchange)
         return pod
+
+    def asked_node(self, request: Request, exchange: Exchange) -> str:
+        """The node that is asked. The same."""
+        node = request.headers.get(NODE_HEADER, "")
+        if not self._is_own_node(node):
+            raise Refused(404, f"node {go_quote(node)} does not exist")
+        self._reach(node, exchange)
+        return node
+
+    def _reach(self, node: str, exchange: Exchange) -> None:
+        if why := self._unreachable(node):
+            raise Unreachable(why)
+        exchange.is_cut_off = lambda: bool(self._unreachable(node))
+
+    def on(self, node: str) -> list[Object]:
+        """The pods of a node."""
+        return [pod for pod in self._informer.list() if pod["spec"].get("nodeName") == node]
 
     def list(self) -> Sequence[Object]:
         """All there are, also those of other processes' nodes."""

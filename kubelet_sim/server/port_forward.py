@@ -14,10 +14,9 @@ from kubelet_sim.server.exchange import Exchange, HungUp, Refused
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.spdy import SpdyError
 from kubelet_sim.server.spdy_forwarding import SpdyForwarding
-from kubelet_sim.server.tunnels import ChannelTunnels, SpdyTunnels
+from kubelet_sim.server.tunnels import ChannelTunnels, SpdyTunnels, really_runs
 from kubelet_sim.server.websocket import WebSocket, offered_subprotocols
 from kubeloop.apimachinery.field import go_quote
-from kubeloop.apimachinery.meta import Object
 from kubeloop.runtime.http_request import Request
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class PortForward:
     async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         if len(path) != 2:
             raise Refused(404, "404 page not found")
-        pod = self._pods.get(*path)
+        pod = self._pods.asked(request, exchange, *path)
         phase = (pod.get("status") or {}).get("phase")
         if phase != "Running":
             raise Refused(500, f"unable to forward port because pod is not running. Current status={phase}")
@@ -41,13 +40,10 @@ class PortForward:
         ports = [] if is_spdy else _ports(request)
         subprotocols = spdy_forwarding.SUBPROTOCOLS if is_spdy else channel_forwarding.SUBPROTOCOLS
         socket = await WebSocket.accept(request, exchange, subprotocols)
-        if self._really_runs(pod):
+        if really_runs(self._real, pod):
             await (SpdyTunnels(socket, pod) if is_spdy else ChannelTunnels(socket, pod, ports)).run()
         else:
             await _answered(socket, SpdyForwarding(pod) if is_spdy else ChannelForwarding(pod, ports))
-
-    def _really_runs(self, pod: Object) -> bool:
-        return self._real is not None and any(map(self._real.runs, pod["spec"]["containers"]))
 
 
 async def _answered(socket: WebSocket, forwarding: SpdyForwarding | ChannelForwarding) -> None:

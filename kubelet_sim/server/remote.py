@@ -57,7 +57,7 @@ class Remote:
         self._consoles: dict[str, Console] = {}  # by the id of the run; one that is over goes when the next comes
 
     async def exec(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
-        pod, container, run = self._found(path)
+        pod, container, run = self._found(request, exchange, path)
         command = list(request.query.get("command") or ())
         if not command:
             raise Refused(400, "you must specify at least 1 command for the container")
@@ -76,7 +76,7 @@ class Remote:
         await self._over_streams(request, exchange, carry_out)
 
     async def attach(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
-        pod, container, run = self._found(path)
+        pod, container, run = self._found(request, exchange, path)
         if (live := self._live(pod, container, run)) is not None:
             await self._over_streams(request, exchange, partial(real_attach, live), RawStreams)
             return
@@ -92,10 +92,10 @@ class Remote:
 
         await self._over_streams(request, exchange, carry_out)
 
-    def _found(self, path: tuple[str, ...]) -> tuple[Object, str, SeenRun]:
+    def _found(self, request: Request, exchange: Exchange, path: tuple[str, ...]) -> tuple[Object, str, SeenRun]:
         if len(path) != 3:
             raise Refused(404, "404 page not found")
-        pod = self._pods.get(*path[:2])
+        pod = self._pods.asked(request, exchange, *path[:2])
         name = path[2]
         container_of(pod, name)
         run = running(pod, name)

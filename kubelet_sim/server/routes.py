@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from kubelet_sim.server.cluster import Cluster
 from kubelet_sim.server.logs import ContainerLogs
+from kubelet_sim.server.node_pages import NodePages
+from kubelet_sim.server.pod_proxy import PodProxy
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.port_forward import PortForward
 from kubelet_sim.server.remote import End, Remote
@@ -17,13 +19,22 @@ if TYPE_CHECKING:
     from kubelet_sim.process.runtime import ProcessRuntime
 
 
-def routes(manager: Manager, informer: Informer, pods: Pods, end: End, real: ProcessRuntime | None = None) -> Routes:
+def routes(
+    manager: Manager, informer: Informer, nodes: Informer, pods: Pods, end: End, real: ProcessRuntime | None = None
+) -> Routes:
     """`end` is told of simulated containers whose first process was killed. `real`: who has those that really run."""
     logs = ContainerLogs(pods, manager.clock, real)
     remote = Remote(manager.api, manager.clock, pods, logs, Cluster(manager.api, informer), end, real)
+    node = NodePages(pods, nodes, manager.clock)
     return {
         "attach": remote.attach,
         "containerLogs": logs.answer,
         "exec": remote.exec,
+        "healthz": node.healthz,
+        "metrics": node.metrics,
+        "podProxy": PodProxy(pods, real).answer,
+        "pods": node.pods,
         "portForward": PortForward(pods, real).answer,
+        "runningpods": node.running_pods,
+        "stats": node.stats,
     }

@@ -64,7 +64,7 @@ class KubeletServer:
             await self._answer(exchange)
         except Refused as refused:
             if not exchange.has_begun:
-                await _quietly(exchange.answer(refused.status, refused.text))
+                await _quietly(exchange.refuse(refused))
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, HungUp):
             pass  # whoever asked is gone, or never meant HTTP
         except Exception:

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kubelet_sim.server import spdy
 from kubelet_sim.server.channel_forwarding import channels_of
@@ -21,7 +22,10 @@ from kubelet_sim.server.spdy_forwarding import MAX_STREAMS
 from kubelet_sim.server.websocket import WebSocket
 from kubeloop.apimachinery.meta import Object
 
-_HOST = "127.0.0.1"
+if TYPE_CHECKING:
+    from kubelet_sim.process.runtime import ProcessRuntime
+
+HOST = "127.0.0.1"  # where pods that really run listen
 _CHUNK = 32 * 1024
 _MAX_WAITING = 64  # pieces that the pod has not read; then the client has to wait
 
@@ -46,7 +50,7 @@ class Tunnel:
         try:
             if not self.is_declared:
                 raise ConnectionRefusedError
-            reader, writer = await asyncio.open_connection(_HOST, self.port)
+            reader, writer = await asyncio.open_connection(HOST, self.port)
         except (OSError, OverflowError):
             self._end()
             return False
@@ -74,6 +78,11 @@ class Tunnel:
         self.is_over = True
         while not self.to_pod.empty():
             self.to_pod.get_nowait()
+
+
+def really_runs(real: ProcessRuntime | None, pod: Object) -> bool:
+    """Whether somebody may listen on its ports."""
+    return real is not None and any(map(real.runs, pod["spec"]["containers"]))
 
 
 def _tunnel(pod: Object, port: int) -> Tunnel:

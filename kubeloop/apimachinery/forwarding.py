@@ -13,6 +13,10 @@ FORWARD_TO = "kubeloop.io/forward-to"
 SIMULATED_OS = "kubeloop simulated node"
 DEFAULT_KUBELET_PORT = 10250  # also of a simulated kubelet that is not served
 
+# One process plays the kubelets of many nodes, on one port. The API server says which node it means where the path does
+# not, and is told, in Go's words for a failed dial, when that one cannot be reached.
+NODE_HEADER, UNREACHABLE_HEADER = "kubeloop-node", "kubeloop-unreachable"
+
 
 def kubelet_port_here(node: ReadOnlyObject) -> int | None:
     """The loopback port of a simulated node's kubelet; None of any other node, and where it is not served."""

@@ -28,6 +28,13 @@ def secure_stack() -> Iterator[Stack]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def faulty_stack() -> Iterator[Stack]:
+    """One whose nodes may fail. Whoever makes a Fault takes it away again."""
+    with Stack(UpOptions(nodes=2, faults=True)) as running:
+        yield running
+
+
 @pytest.fixture
 def authority(secure_stack: Stack) -> Authority:
     """Who vouches for the secure stack, and for its users."""

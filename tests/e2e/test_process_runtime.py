@@ -111,7 +111,7 @@ def test_a_job_computes(kubectl: Kubectl) -> None:
 
 
 def test_a_server_becomes_ready_and_is_reached(kubectl: Kubectl) -> None:
-    """By its probe, by port-forward, and as long as its Deployment is there."""
+    """By its probe, by port-forward, through the API server, and as long as its Deployment is there."""
     port = free_port()
     kubectl("apply -f -", WEB.replace("PORT", str(port)))
     kubectl("rollout status deployment/web --timeout=60s")
@@ -125,6 +125,11 @@ def test_a_server_becomes_ready_and_is_reached(kubectl: Kubectl) -> None:
     finally:
         forwarding.terminate()
         forwarding.communicate()
+    pod = kubectl("get pods -l app=web -o name").strip().replace("pod/", "pods/")
+    through = f"get --raw /api/v1/namespaces/{kubectl.namespace}/{pod}/proxy"
+    assert "hello from a file" == kubectl(f"{through}/hello")
+    with pytest.raises(KubectlError, match="NotFound"):
+        kubectl(f"{through}/absent")
 
     kubectl("delete deployment web")
 

@@ -95,19 +95,18 @@ def _evict(kubectl: Kubectl) -> None:
     eventually(lambda: "memory-pressure" in kubectl(f"get node {node} -o jsonpath={{.spec.taints}}"), "it is tainted")
 
 
-def test_a_node_fails_and_comes_back() -> None:
+def test_a_node_fails_and_comes_back(faulty_stack: Stack) -> None:
     """kubectl apply of a Fault, and the control plane finds out; kubectl delete heals it."""
-    with Stack(UpOptions(nodes=2, faults=True)) as stack:
-        kubectl = stack.kubectl
-        eventually(lambda: "faults" in kubectl("api-resources --api-group=kubeloop.io"), "the kind is there")
-        spec = {"type": "NodeDown", "nodes": {"names": ["node-1"]}}
-        fault = {"apiVersion": "kubeloop.io/v1alpha1", "kind": "Fault", "metadata": {"name": "off"}, "spec": spec}
-        kubectl("apply -f -", stdin=json.dumps(fault))
-        eventually(lambda: "Active" in kubectl("get fault off"), "it is in force")
-        eventually(lambda: " NotReady " in kubectl("get node node-1"), "the node is missed", within_seconds=90)
-        assert " Ready " in kubectl("get node node-0")
-        kubectl("delete fault off")
-        eventually(lambda: " Ready " in kubectl("get node node-1"), "it is back")
+    kubectl = faulty_stack.kubectl
+    eventually(lambda: "faults" in kubectl("api-resources --api-group=kubeloop.io"), "the kind is there")
+    spec = {"type": "NodeDown", "nodes": {"names": ["node-1"]}}
+    fault = {"apiVersion": "kubeloop.io/v1alpha1", "kind": "Fault", "metadata": {"name": "off"}, "spec": spec}
+    kubectl("apply -f -", stdin=json.dumps(fault))
+    eventually(lambda: "Active" in kubectl("get fault off"), "it is in force")
+    eventually(lambda: " NotReady " in kubectl("get node node-1"), "the node is missed", within_seconds=90)
+    assert " Ready " in kubectl("get node node-0")
+    kubectl("delete fault off")
+    eventually(lambda: " Ready " in kubectl("get node node-1"), "it is back")
 
 
 STAGE = """

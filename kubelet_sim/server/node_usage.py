@@ -1,0 +1,171 @@
+"""What a node and its pods use, as a kubelet tells it: the summary, and the metrics of resources. Pure.
+
+Facts: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go, pkg/kubelet/metrics/collectors/resource_metrics.go (v1.36). Only
+what containers use by themselves is told here; shares of a workload's load are metrics.k8s.io's to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kubelet_sim import consumption, usage
+from kubelet_sim.metrics.readings import SYSTEM
+from kubeloop.apimachinery.exposition import COUNTER, GAUGE, Family, Sample
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, metadata
+from kubeloop.apimachinery.quantity import parse
+from kubeloop.apimachinery.times import format_time, parse_time, seconds_since
+
+_WINDOW_SECONDS = 10.0  # of the present use of CPU
+_NANO = 1_000_000_000
+_STORAGE = "ephemeral-storage"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """`cores` now, `core_seconds` since the start; bytes."""
+
+    name: str
+    started_at: str
+    cores: float
+    core_seconds: float
+    memory: float
+    storage: float
+
+
+def of_pod(pod: ReadOnlyObject, now: datetime) -> list[Used]:
+    """What its running containers use."""
+    return [_of_container(pod, container, started, now) for container, started in consumption.running(pod)]
+
+
+def _of_container(pod: ReadOnlyObject, container: Mapping[str, Any], started: str, now: datetime) -> Used:
+    age = max(0.0, seconds_since(started, now))
+    cpu, memory, storage = (consumption.curve(pod, container, one) for one in (usage.CPU, usage.MEMORY, usage.STORAGE))
+    return Used(
+        container["name"],
+        started,
+        usage.limited(container, usage.CPU, cpu.average(max(0.0, age - _WINDOW_SECONDS), age)),
+        usage.limited(container, usage.CPU, cpu.average(0, age)) * age,
+        usage.limited(container, usage.MEMORY, memory.average(age, age)),
+        storage.average(age, age),
+    )
+
+
+def summary(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime) -> Object:
+    """A stats.Summary."""
+    time, used = format_time(now), [(pod, of_pod(pod, now)) for pod in pods]
+    whole = _of_node(node, [one for _, containers in used for one in containers], now)
+    capacity = (node.get("status") or {}).get("capacity") or {}
+    memory, storage = (int(parse(str(capacity.get(name) or "0")).approximate()) for name in ("memory", _STORAGE))
+    return {
+        "node": {
+            "nodeName": metadata(node)["name"],
+            "startTime": whole.started_at,
+            **_shown(whole, time, memory),
+            "fs": _disk(whole.storage, time, storage),
+        },
+        "pods": [
+            {
+                "podRef": {name: metadata(pod)[name] for name in ("name", "namespace", "uid")},
+                "startTime": (pod.get("status") or {}).get("startTime"),
+                "containers": [
+                    {
+                        "name": one.name,
+                        "startTime": one.started_at,
+                        **_shown(one, time, memory),
+                        "rootfs": _disk(one.storage, time, storage),
+                    }
+                    for one in containers
+                ],
+                **_shown(_sum(containers), time, memory),
+                "ephemeral-storage": _disk(_sum(containers).storage, time, storage),
+            }
+            for pod, containers in used
+            if containers
+        ],
+    }
+
+
+def _shown(used: Used, time: str, memory_capacity: int) -> Object:
+    memory = int(used.memory)
+    return {
+        "cpu": {
+            "time": time,
+            "usageNanoCores": int(used.cores * _NANO),
+            "usageCoreNanoSeconds": int(used.core_seconds * _NANO),
+        },
+        "memory": {
+            "time": time,
+            "availableBytes": max(0, memory_capacity - memory),
+            "usageBytes": memory,
+            "workingSetBytes": memory,
+            "rssBytes": memory,
+        },
+    }
+
+
+def _disk(used: float, time: str, capacity: int) -> Object:
+    return {
+        "time": time,
+        "availableBytes": max(0, capacity - int(used)),
+        "capacityBytes": capacity,
+        "usedBytes": int(used),
+    }
+
+
+def _sum(containers: Sequence[Used], name: str = "", started_at: str = "") -> Used:
+    return Used(
+        name,
+        started_at,
+        sum(one.cores for one in containers),
+        sum(one.core_seconds for one in containers),
+        sum(one.memory for one in containers),
+        sum(one.storage for one in containers),
+    )
+
+
+def _of_node(node: ReadOnlyObject, containers: Sequence[Used], now: datetime) -> Used:
+    """Its containers, and its system, since it was registered."""
+    started_at = metadata(node)["creationTimestamp"]
+    age = max(0.0, seconds_since(started_at, now))
+    system = Used("", started_at, SYSTEM["cpu"], SYSTEM["cpu"] * age, SYSTEM["memory"], 0.0)
+    return _sum([*containers, system], metadata(node)["name"], started_at)
+
+
+def resource_metrics(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime) -> Iterator[Family]:
+    """/metrics/resource."""
+    used = [(pod, of_pod(pod, now)) for pod in pods]
+    whole = _of_node(node, [one for _, containers in used for one in containers], now)
+    of_containers = [(_labels(pod) | {"container": one.name}, one) for pod, containers in used for one in containers]
+    of_pods = [(_labels(pod), _sum(containers)) for pod, containers in used if containers]
+    for prefix, found in (("node", [({}, whole)]), ("pod", of_pods), ("container", of_containers)):
+        yield Family(
+            f"{prefix}_cpu_usage_seconds_total",
+            COUNTER,
+            f"[STABLE] Cumulative cpu time consumed by the {prefix} in core-seconds",
+            [Sample(labels, one.core_seconds) for labels, one in found],
+        )
+        yield Family(
+            f"{prefix}_memory_working_set_bytes",
+            GAUGE,
+            f"[STABLE] Current working set of the {prefix} in bytes",
+            [Sample(labels, int(one.memory)) for labels, one in found],
+        )
+    yield Family(
+        "container_start_time_seconds",
+        GAUGE,
+        "[STABLE] Start time of the container since unix epoch in seconds",
+        [Sample(labels, parse_time(one.started_at).timestamp()) for labels, one in of_containers],
+    )
+    yield Family(
+        "resource_scrape_error",
+        GAUGE,
+        "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
+        [Sample({}, 0)],
+    )
+
+
+def _labels(pod: ReadOnlyObject) -> dict[str, str]:
+    return {"namespace": metadata(pod)["namespace"], "pod": metadata(pod)["name"]}
