@@ -30,7 +30,8 @@ UPDATE_POD_SCALE_DOWN = 1 << 8
 UPDATE_POD_TOLERATION = 1 << 9
 UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 10
 UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 11
-ALL = (1 << 12) - 1
+UPDATE_NODE_DECLARED_FEATURE = 1 << 12
+ALL = (1 << 13) - 1
 UPDATE = ALL & ~ADD & ~DELETE
 
 # Event resources; plugins register POD, events say which sort of pod it was.
@@ -46,6 +47,8 @@ CSI_DRIVER = "storage.k8s.io/CSIDriver"
 CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
 VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 WILDCARD = "*"
 
 
@@ -140,6 +143,7 @@ def node_update_events(old: ReadOnlyObject, new: ReadOnlyObject) -> list[Cluster
             (UPDATE_NODE_TAINT, (old_spec.get("taints") or []) != (new_spec.get("taints") or [])),
             (UPDATE_NODE_CONDITION, _condition_statuses(old_status) != _condition_statuses(new_status)),
             (UPDATE_NODE_ANNOTATION, annotations_of(old) != annotations_of(new)),
+            (UPDATE_NODE_DECLARED_FEATURE, _declared_features(old_status) != _declared_features(new_status)),
         )
         if changed
     ]
@@ -159,6 +163,10 @@ def _is_scaled_down(old: ReadOnlyObject, new: ReadOnlyObject) -> bool:
 
 def _claim_statuses(pod: ReadOnlyObject) -> Sequence[Any]:
     return (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+
+
+def _declared_features(status: Mapping[str, Any]) -> Sequence[str]:
+    return status.get("declaredFeatures") or ()
 
 
 def _condition_statuses(status: Mapping[str, Any]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from controllers.scheduler.plugins.dynamic_resources import DynamicResources
 from controllers.scheduler.plugins.image_locality import ImageLocality
 from controllers.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers.scheduler.plugins.node_affinity import NodeAffinity
+from controllers.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from controllers.scheduler.plugins.node_name import NodeName
 from controllers.scheduler.plugins.node_ports import NodePorts
 from controllers.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -51,9 +52,10 @@ DEFAULT_PLUGINS: tuple[Entry, ...] = (
     Entry(VolumeZone),
     Entry(PodTopologySpread, weight=2),
     Entry(InterPodAffinity, weight=2),
-    Entry(DynamicResources),
+    Entry(DynamicResources, weight=2),
     Entry(DefaultPreemption),
     Entry(NodeResourcesBalancedAllocation),
     Entry(ImageLocality),
     Entry(DefaultBinder),
+    Entry(NodeDeclaredFeatures),
 )

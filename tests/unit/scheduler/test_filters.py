@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from controllers.scheduler.plugins.dynamic_resources import DynamicResources
+from kubeloop.apimachinery.meta import Object
 from kubeloop.testing.builders import a_node, a_pod
-from tests.unit.scheduler.scene import Scene, in_zone, near, nodes, with_affinity
+from tests.unit.scheduler.scene import Scene, in_zone, info, near, nodes, with_affinity
 
 SELECTOR = "node(s) didn't match Pod's node affinity/selector"
 TAINT = "node(s) had untolerated taint(s)"
@@ -236,11 +238,79 @@ def test_spread_counts_only_nodes_the_pod_may_use() -> None:
     assert [] == scene.feasible(pod.copy().spec(**spread(nodeAffinityPolicy="Ignore")))
 
 
-def test_claims_wait_for_drivers() -> None:
-    """A pod with resource claims finds no device anywhere."""
-    scene = Scene(nodes("a"))
+def a_claim(name: str, device_class: str = "gpu", **fields: Any) -> Object:
+    request = {"name": "r", "exactly": {"deviceClassName": device_class}}
+    metadata = {"name": name, "namespace": "default", **fields}
+    return {"kind": "ResourceClaim", "metadata": metadata, "spec": {"devices": {"requests": [request]}}}
 
-    assert {"a": "cannot allocate all claims"} == scene.reasons(a_pod("p").spec(resourceClaims=[{"name": "gpu"}]))
+
+CLASS = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
+BY_NAME = {"name": "gpu", "resourceClaimName": "c"}
+BY_TEMPLATE = {"name": "gpu", "resourceClaimTemplateName": "t"}
+
+
+def test_claims_wait_for_drivers() -> None:
+    """A pod with resource claims finds no device anywhere, and removing pods would not help."""
+    scene = Scene(nodes("a"), others={"ResourceClaim": [a_claim("c")], "DeviceClass": [CLASS]})
+    pod = a_pod("p").spec(resourceClaims=[BY_NAME])
+
+    assert {"a": "cannot allocate all claims"} == scene.reasons(pod)
+    expected = (
+        "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable, preemption: 0/1 nodes are "
+        "available: 1 Preemption is not helpful for scheduling."
+    )
+    assert expected == scene.decide(pod).message
+
+
+def test_claims_of_a_class_that_is_not_there() -> None:
+    """Nothing can be allocated before the class exists, and that is what the pod is told."""
+    scene = Scene(nodes("a"), others={"ResourceClaim": [a_claim("c", "tpu")], "DeviceClass": [CLASS]})
+
+    message = scene.decide(a_pod("p").spec(resourceClaims=[BY_NAME])).message
+
+    assert message.startswith("0/1 nodes are available: request r: device class tpu does not exist.")
+
+
+@pytest.mark.parametrize(
+    ("entry", "claims", "statuses", "why"),
+    [
+        (BY_NAME, [], [], 'could not find ResourceClaim "default/c"'),
+        (BY_NAME, [a_claim("c", deletionTimestamp="2026-01-01T00:00:00Z")], [], 'resourceclaim "c" is being deleted'),
+        (BY_NAME, [a_claim("c")], [], ""),
+        (BY_TEMPLATE, [], [], 'pod "default/p": ResourceClaim not created yet'),
+        (BY_TEMPLATE, [], [{"name": "gpu"}], ""),
+        (
+            BY_TEMPLATE,
+            [a_claim("c")],
+            [{"name": "gpu", "resourceClaimName": "c"}],
+            "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)",
+        ),
+    ],
+)
+def test_a_pod_is_not_tried_before_its_claims_are_there(
+    entry: Object, claims: list[Object], statuses: list[Object], why: str
+) -> None:
+    """They are made from templates after the pod; until then an attempt would be in vain."""
+    scene = Scene(nodes("a"), others={"ResourceClaim": claims, "DeviceClass": [CLASS]})
+    pod = a_pod("p").spec(resourceClaims=[entry])
+    pod["status"] = {"resourceClaimStatuses": statuses}
+
+    plugin = next(plugin for plugin in scene.framework.plugins if isinstance(plugin, DynamicResources))
+    status = plugin.pre_enqueue(info(pod))
+
+    assert why == ("" if status is None else status.message)
+
+
+def test_a_pod_goes_where_the_kubelet_can_do_what_it_needs() -> None:
+    """Only nodes that declare to restart all containers take a pod that relies on it."""
+    able = a_node("b")
+    able["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
+    scene = Scene([a_node("a"), able])
+    pod = a_pod("p")
+    pod["spec"]["containers"][0]["restartPolicyRules"] = [{"action": "RestartAllContainers"}]
+
+    assert ["b"] == scene.feasible(pod)
+    assert {"a": "node(s) didn't match Pod's required features"} == scene.reasons(pod)
 
 
 def test_each_pod_keeps_others_away_by_its_own_topology() -> None:

@@ -189,4 +189,5 @@ def test_weights_are_upstreams() -> None:
     """The default order and weights."""
     weights = {entry.plugin.NAME: entry.weight for entry in DEFAULT_PLUGINS if entry.weight > 1}
 
-    assert {"TaintToleration": 3, "NodeAffinity": 2, "PodTopologySpread": 2, "InterPodAffinity": 2} == weights
+    expected = {"TaintToleration": 3, "NodeAffinity": 2, "PodTopologySpread": 2, "InterPodAffinity": 2}
+    assert {**expected, "DynamicResources": 2} == weights
