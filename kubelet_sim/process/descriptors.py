@@ -20,8 +20,9 @@ class Descriptor:
         os.set_blocking(number, False)
 
     async def read(self) -> bytes:
-        """b"" at the end."""
+        """b"" at the end. Others get a turn in any case: a program that never stops writing is always ready."""
         loop = asyncio.get_running_loop()
+        await asyncio.sleep(0)
         while not self._is_closed:
             try:
                 return os.read(self._number, _CHUNK)

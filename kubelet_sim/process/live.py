@@ -32,6 +32,7 @@ from kubeloop.client.api import Api
 
 SHUTDOWN_SECONDS = 1.5  # what processes have when this one ends: its supervisor does not wait for long
 MIN_GRACE_SECONDS = 2.0  # minimumGracePeriodInSeconds: what a preStop hook leaves
+SYNC_SECONDS = 60.0  # syncFrequency
 _LAST_OUTPUT_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 2.0
 _MAX_MESSAGE_BYTES = 4096
@@ -56,7 +57,8 @@ class LiveContainer:
         report: Report,
     ) -> None:
         """`grace_seconds`: of the pod, for a container whose postStart hook fails."""
-        self._pod, self._spec, self.run_id, self._grace_seconds = pod, spec, run_id, grace_seconds
+        self.pod = pod  # the newest that is known
+        self._spec, self.run_id, self._grace_seconds = spec, run_id, grace_seconds
         self._machine, self._api, self._tokens, self._clock, self._report = machine, api, tokens, clock, report
         self._places = Places.of(machine.root_dir, pod["metadata"]["uid"], spec.name)
         self.log = RunLog(self._places.log(run_id), clock)
@@ -160,7 +162,7 @@ class LiveContainer:
         while not self._told.is_set():
             try:
                 return await world.prepare(
-                    self._api, self._tokens, self._pod, self._fields, self._places, self._machine.path
+                    self._api, self._tokens, self.pod, self._fields, self._places, self._machine.path
                 )
             except (ApiError, OSError) as error:
                 if str(error) != told:
@@ -179,6 +181,7 @@ class LiveContainer:
                 attending = [
                     tasks.create_task(self._begin(started_at)),
                     tasks.create_task(self._stop_when_told(process)),
+                    tasks.create_task(self._keep_files_fresh()),
                 ]
                 code = await process.wait()
                 for task in attending:
@@ -202,12 +205,22 @@ class LiveContainer:
         self._report_start(started_at)
         await self._prober.run()
 
+    async def _keep_files_fresh(self) -> None:
+        """As a kubelet: what has changed in the API shows in the volumes after a while."""
+        while True:
+            await self._clock.sleep(SYNC_SECONDS)
+            with suppress(ApiError, OSError):
+                await world.refresh(self._api, self._tokens, self.pod, self._places)
+
     async def _record(self, process: Process, stream: int) -> None:
+        """A program that writes without an end has to wait: half of the time is for all the others."""
         while data := await process.read(stream):
+            begun = self._clock.monotonic()
             with suppress(OSError):  # a full disk loses output and ends nothing
                 self.log.write(stream, data)
             for watching in self._watching:
                 _put(watching, (stream, data))
+            await self._clock.sleep(self._clock.monotonic() - begun)
 
     async def _stop_when_told(self, process: Process) -> None:
         await self._told.wait()

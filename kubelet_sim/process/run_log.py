@@ -108,9 +108,11 @@ class RunLog:
         finally:
             self._waiting.discard(event)
 
-    def entries(self) -> Iterator[Entry | None]:
-        """In order; None where there is no more for now: go on later, or stop."""
-        number, position = (self._numbers() or [0])[0], 0
+    def entries(self, last: int | None = None) -> Iterator[Entry | None]:
+        """In order, of what there is by now only the last ones if so many are wanted; None where there is no more for
+        now: go on later, or stop.
+        """
+        number, position = ((self._numbers() or [0])[0], 0) if last is None else self._begin_of_last(last)
         while True:
             lines, position = self._lines(number, position)
             for line in lines:
@@ -121,6 +123,26 @@ class RunLog:
                 number, position = later[0], 0
             elif not lines:
                 yield None
+
+    def _begin_of_last(self, lines: int) -> tuple[int, int]:
+        """The file and the position in it where so many lines are left."""
+        numbers = self._numbers() or [0]
+        for number in reversed(numbers):
+            written = self._read(number)
+            found = written.count(b"\n")
+            if found >= lines:
+                end = len(written)
+                for _ in range(lines):
+                    end = written.rfind(b"\n", 0, end)
+                return number, written.rfind(b"\n", 0, end) + 1 if lines else len(written)
+            lines -= found
+        return numbers[0], 0
+
+    def _read(self, number: int) -> bytes:
+        try:
+            return (self.folder / f"{number}.log").read_bytes()
+        except FileNotFoundError:
+            return b""
 
     def last(self, lines: int, max_bytes: int) -> bytes:
         """The end of what was written."""

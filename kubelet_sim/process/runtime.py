@@ -107,6 +107,7 @@ class ProcessRuntime:
         if live is not None and live.run_id != _wanted_run(scene):
             live.stop(scene.now)  # its end wakes the pod
         elif live is not None:
+            live.pod = obj
             self._guide(live, scene)
         elif container.state is State.CREATING:
             self._start(obj, scene)

@@ -1,14 +1,14 @@
 """The volumes of a pod as directories: empty ones, and files made of ConfigMaps, Secrets, tokens and the downward API.
 
 Each volume is one directory of the pod; a container has symbolic links to them below its own root, where it mounts
-them. Files are written anew whenever a container of the pod starts, each replaced as a whole.
+them. Files are written anew whenever a container of the pod starts, and while it runs, each replaced as a whole.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,16 @@ def kinds_left_out(pod: ReadOnlyObject) -> list[str]:
     return [f"{name} ({kind})" for name, kind in kinds.items() if kind not in (*_FILES, "emptyDir")]
 
 
-async def write(api: Api, tokens: Tokens, pod: ReadOnlyObject, seen: ReadOnlyObject, folder: Path) -> None:
-    """All volumes of the pod. `seen`: the pod as the downward API tells of it. Raises ApiError."""
+async def write(api: Api, tokens: Tokens, pod: ReadOnlyObject, folder: Path) -> None:
+    """All volumes of the pod, which is as the downward API tells of it. Raises ApiError, OSError."""
     for volume in pod["spec"].get("volumes") or ():
         directory = folder / volume["name"]
         directory.mkdir(parents=True, exist_ok=True)
-        async for file in _files(api, tokens, volume, seen):
+        files = [file async for file in _files(api, tokens, volume, pod)]
+        for file in files:
             _write(directory, file)
+        if any(word in volume for word in _FILES):
+            _remove_others(directory, files)
 
 
 def mount(container: Json, root: Path, volumes: Path, environment: Mapping[str, str]) -> None:
@@ -119,6 +122,14 @@ def _write(directory: Path, file: File) -> None:
         written.write(file.content)
     temporary.chmod(file.mode | 0o400)
     temporary.replace(path)
+
+
+def _remove_others(directory: Path, files: Sequence[File]) -> None:
+    """Keys that were taken out of a ConfigMap are files no more."""
+    wanted = {directory / _inside(file.path) for file in files}
+    for path in directory.rglob("*"):
+        if path not in wanted and not path.is_dir():
+            path.unlink(missing_ok=True)
 
 
 def _or(value: int | None, default: int) -> int:

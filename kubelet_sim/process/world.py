@@ -70,7 +70,7 @@ async def prepare(
     Raises ApiError, OSError.
     """
     seen = _as_seen_inside(pod)
-    await volumes.write(api, tokens, pod, seen, places.volumes)
+    await volumes.write(api, tokens, seen, places.volumes)
     known = await _environment(api, seen, container, places.root, path)
     shutil.rmtree(places.root, ignore_errors=True)
     (places.root / _TEMPORARY).mkdir(parents=True)
@@ -90,6 +90,11 @@ async def prepare(
     return World(
         replace(command, program=_mounted_program(container, command.argv[0], places.root)), places.root, message_file
     )
+
+
+async def refresh(api: Api, tokens: Tokens, pod: ReadOnlyObject, places: Places) -> None:
+    """The files of the pod's volumes as they are to be now. Raises ApiError, OSError."""
+    await volumes.write(api, tokens, _as_seen_inside(pod), places.volumes)
 
 
 async def _environment(

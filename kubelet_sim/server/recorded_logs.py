@@ -44,7 +44,8 @@ async def _wanted(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[
     from kubelet_sim.process.run_log import stamp  # whoever gets here has loaded it
 
     since = stamp(options.since) if options.since is not None else b""
-    entries, past = log.entries(), deque["Entry"](maxlen=options.tail_lines)
+    entries = log.entries(options.tail_lines if options.streams == Options().streams else None)
+    past = deque["Entry"](maxlen=options.tail_lines)
     count, is_past = 0, True
     with log.changes() as changed:
         for entry in entries:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kubelet_sim import simulator
+from kubelet_sim.faults.definition import FAULTS
 from kubelet_sim.process.machine import Machine
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.meta import Object
@@ -19,6 +20,7 @@ from kubeloop.apimachinery.resource import CONFIG_MAPS, EVENTS, PODS
 from kubeloop.client.api import STRATEGIC
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
 from tests.testkit.fake_processes import FakeNetwork, FakeProcess, FakeProcesses
+from tests.unit.kubelet_sim.test_faults import phase_is_served
 from tests.unit.kubelet_sim.test_nodes import KUBELET, pod_on, ready_nodes
 
 SERVES = ["sleep", "1000000"]
@@ -54,10 +56,12 @@ class World:
         await self.cluster.eventually(is_gone)
 
 
-def run_processes(root_dir: Path, check: Callable[[World], Coroutine[Any, Any, None]], **programs: Any) -> None:
+def run_processes(
+    root_dir: Path, check: Callable[[World], Coroutine[Any, Any, None]], faults: bool = False, **programs: Any
+) -> None:
     processes, network = FakeProcesses(programs), FakeNetwork()
     machine = Machine(root_dir, "/bin", processes, network)
-    add_to = partial(simulator.add_to, settings=Settings(nodes=1), machine=machine)
+    add_to = partial(simulator.add_to, settings=Settings(nodes=1, faults=faults), machine=machine)
 
     async def main(cluster: Cluster) -> None:
         await cluster.eventually(lambda: ready_nodes(cluster, 1))
@@ -408,6 +412,51 @@ def test_a_config_map_that_comes_later_is_waited_for(tmp_path: Path) -> None:
         assert "blue" == world.processes.started[0].command.environment["COLOUR"]
 
     run_processes(tmp_path, check)
+
+
+def test_a_node_that_was_off_has_lost_its_processes(tmp_path: Path) -> None:
+    """When it is on again: the old ones end, and new ones take their place, one for each container."""
+
+    async def check(world: World) -> None:
+        pod = await world.pod({"command": SERVES})
+        await world.until(pod, is_ready)
+        await phase_is_served(world.cluster)
+        fault = {"type": "NodeDown", "nodes": {"names": ["node-0"]}, "duration": "30s"}
+        meta = {"apiVersion": FAULTS.api_version, "kind": FAULTS.kind, "metadata": {"name": "power-cut"}}
+        await world.cluster.api.create(FAULTS, {**meta, "spec": fault})
+        status = await world.until(pod, lambda status: restarted(1)(status) and is_ready(status))
+        await world.cluster.clock.sleep(5)
+
+        assert 255 == state(status, word="lastState")[1]["exitCode"]
+        assert [" ".join(SERVES)] == world.processes.alive()
+        assert 2 == len(world.processes.started)
+
+    run_processes(tmp_path, check, faults=True)
+
+
+def test_files_follow_what_they_are_made_of(tmp_path: Path) -> None:
+    """A ConfigMap that changes while the container runs, and labels of the pod: after a minute, as with a kubelet."""
+
+    async def check(world: World) -> None:
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "s", "namespace": "default"}}
+        await world.cluster.api.create(CONFIG_MAPS, {**settings, "data": {"a": "1", "b": "2"}})
+        labels = {"path": "colour", "fieldRef": {"fieldPath": "metadata.labels['colour']"}}
+        volumes = [{"name": "s", "configMap": {"name": "s"}}, {"name": "d", "downwardAPI": {"items": [labels]}}]
+        mounts = [{"name": "s", "mountPath": "/s"}, {"name": "d", "mountPath": "/d"}]
+        pod = await world.pod({"command": SERVES, "volumeMounts": mounts}, volumes=volumes)
+        await world.until(pod, is_ready)
+        await world.cluster.api.patch(CONFIG_MAPS, "s", {"data": {"a": "3", "b": None}}, "default")
+        await world.cluster.patch(pod, {"metadata": {"labels": {"colour": "blue"}}})
+        await world.cluster.clock.sleep(61)
+
+        assert {"s/a": "3", "d/colour": "blue"} == files_of(world.processes.started[0], "s", "d")
+
+    run_processes(tmp_path, check)
+
+
+def files_of(process: FakeProcess, *mounts: str) -> dict[str, str]:
+    root = Path(process.command.environment["KUBELOOP_ROOT"])
+    return {f"{mount}/{path.name}": path.read_text() for mount in mounts for path in (root / mount).iterdir()}
 
 
 def test_of_a_container_two_logs_are_kept(tmp_path: Path) -> None:

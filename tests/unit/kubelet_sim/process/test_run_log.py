@@ -58,6 +58,9 @@ LINES = [(STDOUT, b"one\n"), (STDERR, b"two\n"), (STDOUT, b"three\nfour\n"), (ST
         (Options(), "one\ntwo\nthree\nfour\nrest"),
         (Options(tail_lines=2), "four\nrest"),
         (Options(tail_lines=0), ""),
+        (Options(tail_lines=99), "one\ntwo\nthree\nfour\nrest"),
+        (Options(tail_lines=2, streams=(STDOUT,)), "four\nrest"),
+        (Options(tail_lines=4, since=moment_after(EPOCH, 3)), "rest"),
         (Options(since=moment_after(EPOCH, 2)), "three\nfour\nrest"),
         (Options(limit_bytes=6), "one\ntw"),
         (Options(streams=(STDERR,)), "two\n"),
@@ -86,6 +89,14 @@ def test_old_files_go(tmp_path: Path) -> None:
     assert MAX_FILES == len(list(tmp_path.iterdir()))
     assert [str(i) for i in range(100 - len(kept), 100)] == kept
     assert 10 < len(kept) < 50
+
+
+@pytest.mark.parametrize("lines", [1, 3, 7, 20])
+def test_the_end_may_be_in_several_files(tmp_path: Path, lines: int) -> None:
+    """As many lines as are asked for."""
+    log = a_log(tmp_path, *[(STDOUT, b"%d\n" % i) for i in range(40)], max_bytes=200)
+
+    assert [str(i) for i in range(40 - lines, 40)] == read(log, Options(tail_lines=lines)).split()
 
 
 def test_who_follows_gets_everything_across_files_until_the_end(tmp_path: Path) -> None:
