@@ -17,9 +17,10 @@ from kubelet_sim.server.access import Access
 from kubelet_sim.server.server import Serving
 from kubelet_sim.settings import PROCESS, SIMULATED, Settings
 from kubelet_sim.stages.expression import StageError
-from kubelet_sim.stages.model import Stage, read_file
+from kubelet_sim.stages.sources import stages_of
 from kubeloop.apimachinery import quantity
 from kubeloop.apimachinery.forwarding import is_loopback
+from kubeloop.apimachinery.stage_sets import CLUSTER, SETS
 from kubeloop.arguments import release_of
 from kubeloop.container_processes import is_supported
 from kubeloop.runtime import flags, process
@@ -34,7 +35,10 @@ _HOST = "127.0.0.1"
 def main() -> int:
     parser = _parser()
     arguments = parser.parse_args()
-    settings = _settings(arguments)
+    try:
+        settings = _settings(arguments)
+    except (StageError, OSError, UnicodeDecodeError) as error:
+        parser.error(f"--stages: {error}")
     for name in ("node_cpu", "node_memory", "node_ephemeral_storage"):
         try:
             quantity.parse(getattr(settings, name))
@@ -150,7 +154,11 @@ def _parser() -> argparse.ArgumentParser:
         help="how long an init container runs of which nothing else is known (default %(default)s)",
     )
     pods.add_argument(
-        "--stages", type=_stages, default=(), metavar="FILE", help="stages (kwok's) that pods go through instead"
+        "--stages",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help=f"stages (kwok's) that objects go through instead: {', '.join(SETS)}, {CLUSTER} or a file; repeat",
     )
     server = parser.add_argument_group("logs, exec, attach and port-forward, for the API server")
     server.add_argument("--port", type=int, default=0, help="on loopback (default: any that is free)")
@@ -161,13 +169,6 @@ def _parser() -> argparse.ArgumentParser:
         "--client-ca-file", type=Path, metavar="FILE", help="serve only whoever shows a certificate of this authority"
     )
     return parser
-
-
-def _stages(file: str) -> tuple[Stage, ...]:
-    try:
-        return tuple(read_file(Path(file)))
-    except (StageError, OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -184,7 +185,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         node_cidr=arguments.node_cidr,
         kubernetes_version=arguments.kubernetes_version,
         faults=arguments.faults,
-        stages=arguments.stages,
+        stages=tuple(stages_of(arguments.stages)),
+        follows_stages=CLUSTER in arguments.stages,
         shard=arguments.shard[0],
         shards=arguments.shard[1],
     )

@@ -20,7 +20,7 @@ from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
-_HEALTHY = (
+HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
@@ -98,7 +98,7 @@ def status(
     """`current`: the conditions there are; their times are kept while their statuses stay. `pressures`: those that
     are true, of what the node is short of.
     """
-    said = (_PRESSED[healthy[0]] if healthy[0] in pressures else healthy for healthy in _HEALTHY)
+    said = (_PRESSED[healthy[0]] if healthy[0] in pressures else healthy for healthy in HEALTHY)
     resources = _resources(settings)
     return {
         "capacity": resources,

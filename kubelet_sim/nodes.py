@@ -13,6 +13,9 @@ from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import PRESSURE_REASONS, NodeIdentity
 from kubelet_sim.settings import Settings
+from kubelet_sim.stages import surroundings
+from kubelet_sim.stages.staging import Staging
+from kubelet_sim.stages.template import Functions
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.conditions import Condition, conditions_of, get_condition, is_true
 from kubeloop.apimachinery.csi import MANAGED_ATTACHING
@@ -42,12 +45,14 @@ class NodeReconciler:
         attachments: Attachments,
         pressures: Callable[[str], Collection[str]],
         faults: Faults,
+        staging: Staging,
         nodes: Mapping[str, NodeIdentity],
         settings: Settings,
     ) -> None:
         self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
         self._recorders, self._attachments, self._pressures = recorders, attachments, pressures
         self._faults = faults
+        self._staging, self._stages = staging, staging.nodes
         self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
         self._is_cordoned: dict[str, bool] = {}
@@ -64,15 +69,31 @@ class NodeReconciler:
         if node is None:
             return DONE  # deleted, or not in the informer yet
         await self._tell_cordoning(node)
+        if self._stages.takes(node):
+            return await self._play(identity, node)
+        self._stages.forget(key)
         await self._leave_attaching(node)
         return await self._report(identity, node)
 
     def forget(self, node: str) -> None:
         """It is to be registered (again)."""
         self._registered.pop(node, None)
+        self._stages.forget(ObjectKey("", node))
+
+    async def _play(self, identity: NodeIdentity, node: ReadOnlyObject) -> Result:
+        """A node that is given over to stages says of itself what they say; its lease is renewed all the same."""
+        recorder = self._recorders(identity.name)
+        return await self._stages.play(node, recorder, lambda: self._functions(identity), lambda answer: None)
+
+    def _functions(self, identity: NodeIdentity) -> Functions:
+        """Of the templates of stages."""
+        of_node = surroundings.of_node(identity.name, identity.address, self._settings.kubelet_port)
+        return self._staging.surroundings.functions(of_node)
 
     async def _register(self, identity: NodeIdentity) -> Result:
         wanted = node_object.registration(identity, self._settings, self._clock.now())
+        if self._stages.takes(wanted):
+            del wanted["status"]["conditions"]  # how it is, its stages will say
         try:
             node = await self._api.create(NODES, wanted)
         except AlreadyExists:
@@ -88,7 +109,8 @@ class NodeReconciler:
         patch = node_object.missing_labels(node, identity, self._settings, self._clock.now())
         if patch is not None:
             node = await self._api.patch(NODES, identity.name, patch)
-        await self._write(identity, node)
+        if not self._stages.takes(node):
+            await self._write(identity, node)
         return node
 
     async def _report(self, identity: NodeIdentity, node: ReadOnlyObject) -> Result:

@@ -22,7 +22,9 @@ from kubelet_sim.pressure import Pressures
 from kubelet_sim.references import References
 from kubelet_sim.runtime import ContainerRuntime
 from kubelet_sim.settings import Settings
-from kubelet_sim.stages.player import StagePlayer
+from kubelet_sim.stages import surroundings
+from kubelet_sim.stages.staging import Staging
+from kubelet_sim.stages.template import Functions
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.status_patch import status_patch
 from kubeloop.apimachinery.clock import Clock
@@ -53,7 +55,7 @@ class PodReconciler:
         attachments: Attachments,
         pressures: Pressures,
         faults: Faults,
-        stages: StagePlayer,
+        staging: Staging,
         containers: ContainerRuntime,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
@@ -61,7 +63,8 @@ class PodReconciler:
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._attachments, self._pressures, self._faults = attachments, pressures, faults
-        self._stages, self._containers = stages, containers
+        self._staging, self._stages = staging, staging.pods
+        self._containers = containers
         self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
@@ -119,10 +122,27 @@ class PodReconciler:
         return None
 
     async def _play(self, obj: Object) -> Result:
-        """A pod that is given over to stages has no other life."""
-        identity = self._identities[_node_of(obj)]
-        known = (obj.get("status") or {}).get("podIP") or ""
-        return await self._stages.play(obj, identity.address, lambda: self._address(obj, known, identity), self._keep)
+        """A pod that is given over to stages has no other life; one that is given back is taken up as it is then."""
+        if self._runtimes.pop(key_of(obj), None) is not None:
+            self._containers.forget(uid_of(obj))
+        return await self._stages.play(obj, self._recorders(_node_of(obj)), lambda: self._functions(obj), self._keep)
+
+    def _functions(self, obj: ReadOnlyObject) -> Functions:
+        """Of the templates of stages."""
+        node = _node_of(obj)
+        identity, known = self._identities[node], (obj.get("status") or {}).get("podIP") or ""
+        of_pod = surroundings.of_pod(
+            node, lambda: self._address(obj, known, identity), self._address_of_node, self._settings.kubelet_port
+        )
+        return self._staging.surroundings.functions(of_pod)
+
+    def _address_of_node(self, name: str) -> str:
+        identity = self._identities.get(name)
+        if identity is not None:
+            return identity.address
+        status = (self._nodes.get(ObjectKey("", name)) or {}).get("status") or {}
+        internal = (one["address"] for one in status.get("addresses") or () if one["type"] == "InternalIP")
+        return next(internal, "")
 
     def _read(self, obj: ReadOnlyObject) -> PodSpec:
         influence = self._faults.on_pod(obj) if self._faults else None

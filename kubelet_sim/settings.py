@@ -31,7 +31,8 @@ class Settings:
     node_cidr: str = "172.18.0.0/16"
     kubelet_port: int = DEFAULT_KUBELET_PORT  # where the kubelets' API is served on loopback, if it is another one
     kubernetes_version: str = DEFAULT  # what the kubelets say they are
-    stages: tuple[Stage, ...] = ()  # what pods go through that are given over to them
+    stages: tuple[Stage, ...] = ()  # what objects go through that are given over to them
+    follows_stages: bool = False  # bring the kind Stage into the cluster, and play what is there
     faults: bool = False  # bring the kind Fault into the cluster
     shard: int = 0
     shards: int = 1

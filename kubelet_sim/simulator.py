@@ -1,6 +1,7 @@
-"""Puts the simulated nodes into a manager: six controllers.
+"""Puts the simulated nodes into a manager: six controllers, and two more for stages.
 
-How many nodes there are, the nodes, their leases, their pods, their memory and disk, and faults.
+How many nodes there are, the nodes, their leases, their pods, their memory and disk, and faults; stages of the cluster,
+and of other kinds.
 
 Called by __main__ and by in-process clusters. Everything the nodes do goes through the API.
 """
@@ -12,24 +13,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubelet_sim.attachments import Attachments
+from kubelet_sim.faults.definition import FAULTS
 from kubelet_sim.faults.definition import install as install_faults
 from kubelet_sim.faults.reconciler import FaultReconciler
 from kubelet_sim.faults.registry import Faults
-from kubelet_sim.faults.serving import ServedFaults
 from kubelet_sim.leases import LeaseReconciler
 from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
 from kubelet_sim.pool import Pool, PoolReconciler
 from kubelet_sim.pressure import PressureReconciler, Pressures
 from kubelet_sim.runtime import Simulated
+from kubelet_sim.served_kind import ServedKind
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.routes import routes
 from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.settings import Settings
-from kubelet_sim.stages.player import StagePlayer
+from kubelet_sim.stages.definition import install as install_stages
+from kubelet_sim.stages.staging import Staging
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
-from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
@@ -74,10 +76,19 @@ def add_to(
 
     attachments = Attachments(manager.api, report)
     pressures, faults = Pressures(), Faults(nodes)
-    version = git_version(settings.kubernetes_version)
-    stages = StagePlayer(manager.api, manager.clock, manager.rng, recorders, settings.stages, version)
+    staging = Staging(manager, settings)
     node_reconciler = NodeReconciler(
-        manager.api, manager.clock, manager.rng, nodes, recorders, attachments, pressures.on, faults, own, settings
+        manager.api,
+        manager.clock,
+        manager.rng,
+        nodes,
+        recorders,
+        attachments,
+        pressures.on,
+        faults,
+        staging,
+        own,
+        settings,
     )
     lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own, faults)
     real = _process_runtime(machine, manager, wake_pod, uids_of_pods) if machine else None
@@ -91,7 +102,7 @@ def add_to(
         attachments,
         pressures,
         faults,
-        stages,
+        staging,
         real or Simulated(),
         own,
         settings,
@@ -119,7 +130,24 @@ def add_to(
     )
     fault_controller = Controller("kubelet-faults", fault_reconciler)
     manager.add(fault_controller)
-    served_faults = ServedFaults(manager, fault_reconciler, fault_controller.enqueue)
+    served_faults = ServedKind(manager, FAULTS, fault_controller.enqueue, fault_reconciler.refresh)
+    fault_reconciler.known = served_faults.objects
+    staging.add_to(manager)
+
+    def look_at_pods() -> None:
+        for pod in pods.list():
+            if pod["spec"]["nodeName"] in own:
+                pod_controller.enqueue(key_of(pod))
+
+    def look_at_nodes() -> None:
+        for name in own:
+            report(name)
+
+    staging.on_change(look_at_pods, look_at_nodes)
+
+    async def prepared() -> None:
+        await served_faults.wait_for_sync()
+        await staging.wait_for_sync()
 
     def begin(names: Sequence[str]) -> None:
         for name in names:
@@ -135,7 +163,7 @@ def add_to(
                     pressure_controller.enqueue(key)
 
     asked_for = manager.informer(CONFIG_MAPS, ASKED_FOR.namespace, field_selector=f"metadata.name={ASKED_FOR.name}")
-    pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin, served_faults.wait_for_sync)
+    pool_reconciler = PoolReconciler(manager.api, asked_for, nodes, own, settings, begin, prepared)
     # A node whose registration was under way when it became one too many shows only later.
     of_pool = [For(asked_for), Watches(nodes, own.keys_of_surplus)]
     pool_controller = Controller("kubelet-pool", pool_reconciler, of_pool)
@@ -144,6 +172,8 @@ def add_to(
     async def start() -> None:
         if settings.faults:
             await install_faults(manager.api)
+        if settings.follows_stages:
+            await install_stages(manager.api)
         pool_controller.enqueue(ASKED_FOR)
 
     manager.add_task("kubelet: start", start)

@@ -1,144 +1,161 @@
-"""Plays the stages of pods: what a stage says comes next is done when its delay is over.
+"""Plays the stages of one kind: what a stage says comes next is done when its delay is over.
 
-Level-triggered: the stage that was drawn for a pod is kept while it matches; what it does changes the pod, and its new
-state draws the next. After a restart of this process a delay begins anew.
+Level-triggered: which stages match is looked at when the object or the stages have changed. The one that was drawn is
+kept while the same match and ask for the same; what it does changes the object, and its new state draws the next. After
+a restart of this process a delay begins anew.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import structlog
 
-from kubelet_sim.nodes import Recorders
 from kubelet_sim.stages.expression import StageError
-from kubelet_sim.stages.model import Stage, choose
+from kubelet_sim.stages.model import ResourceRef, Stage, Step
+from kubelet_sim.stages.registry import Stages, StagesOfKind, draw
+from kubelet_sim.stages.steps import Steps
 from kubelet_sim.stages.template import Functions
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.errors import ApiError, NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_being_deleted, key_of, metadata, uid_of
-from kubeloop.apimachinery.resource import PODS
-from kubeloop.apimachinery.times import format_time, moment_after
-from kubeloop.apimachinery.yaml_text import YamlSyntaxError, parse_yaml
-from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.apimachinery.errors import ApiError, Conflict, NotFound, TooManyRequests
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, resource_version_of, uid_of
+from kubeloop.apimachinery.resource import Resource
+from kubeloop.apimachinery.times import moment_after
+from kubeloop.runtime.event_recorder import EventRecorder
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 log = structlog.get_logger(__name__)
 
-Keep = Callable[[Object], None]
+Keep = Callable[[Any], None]
+
+_AT_ONCE_SECONDS = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+@dataclass(slots=True)
+class _Drawn:
+    """What is next for an object, as it was at `version`: nothing where `stage` is None. `step`: the next to take."""
+
     uid: str
-    stage: Stage
+    version: str
+    of: StagesOfKind
+    outlook: Hashable
+    stage: Stage | None
     due: datetime
+    step: int = 0
+    is_over: bool = False
+
+    def is_under_way(self) -> bool:
+        return self.step > 0 and not self.is_over
 
 
 class StagePlayer:
-    """`version`: what `Version` says in templates."""
+    """`removes`: an object that is being deleted and that no stage matches is removed, as a kubelet does with pods."""
 
     def __init__(
         self,
-        api: Api,
         clock: Clock,
         rng: random.Random,
-        recorders: Recorders,
-        stages: Sequence[Stage],
-        version: str,
+        stages: Stages,
+        steps: Steps,
+        ref: ResourceRef,
+        resource: Resource,
+        *,
+        removes: bool = False,
     ) -> None:
-        self._api, self._clock, self._rng, self._recorders = api, clock, rng, recorders
-        self._stages, self._version = stages, version
-        self._drawn: dict[ObjectKey, Drawn] = {}
+        self._clock, self._rng, self._stages, self._steps = clock, rng, stages, steps
+        self._ref, self._resource, self._removes = ref, resource, removes
+        self._drawn: dict[ObjectKey, _Drawn] = {}
 
-    def takes(self, pod: ReadOnlyObject) -> bool:
-        """Whether the pod is given over to stages."""
-        return any(stage.wants(pod) for stage in self._stages)
+    def takes(self, obj: ReadOnlyObject) -> bool:
+        """Whether the object is given over to stages; in the midst of one it stays so."""
+        if self._stages.of(self._ref).take(obj):
+            return True
+        drawn = self._drawn.get(key_of(obj))
+        return drawn is not None and drawn.uid == uid_of(obj) and drawn.is_under_way()
 
     def forget(self, key: ObjectKey) -> None:
         self._drawn.pop(key, None)
 
-    async def play(self, pod: ReadOnlyObject, node_ip: str, pod_ip: Callable[[], str], keep: Keep) -> Result:
-        """The next step of a pod that is given over. One that is to go and that no stage lets go is removed.
+    async def play(
+        self, obj: ReadOnlyObject, recorder: EventRecorder, functions: Callable[[], Functions], keep: Keep
+    ) -> Result:
+        """The next step of an object that is given over.
 
-        `keep` is given what the server answers: the pod as it is from then on.
+        `keep` is given what the server answers: the object as it is from then on. Raises ApiError where another try may
+        go better.
         """
-        key, now = key_of(pod), self._clock.now()
-        drawn = self._drawn.get(key)
-        if drawn is None or drawn.uid != uid_of(pod) or not drawn.stage.matches(pod):
-            stage = choose(self._stages, pod, self._rng)
-            if stage is None:
-                self._drawn.pop(key, None)
-                return await self._delete(pod) if is_being_deleted(pod) else DONE
-            drawn = Drawn(uid_of(pod), stage, moment_after(now, stage.delay_seconds(pod, now, self._rng)))
-            self._drawn[key] = drawn
+        drawn = self._outlook(key_of(obj), obj)
+        if drawn.is_over:
+            return DONE
+        if drawn.stage is None:
+            return await self._without_stage(drawn, obj)
+        now = self._clock.now()
         if now < drawn.due:
             return RequeueAfter((drawn.due - now).total_seconds())
-        del self._drawn[key]
-        with suppress(NotFound):
-            await self._enter(drawn.stage, pod, self._functions(pod, node_ip, pod_ip), keep)
+        return await self._enter(drawn, drawn.stage, obj, recorder, functions(), keep)
+
+    def _outlook(self, key: ObjectKey, obj: ReadOnlyObject) -> _Drawn:
+        of, version, uid = self._stages.of(self._ref), resource_version_of(obj), uid_of(obj)
+        known = self._drawn.get(key)
+        if known is not None and known.uid != uid:
+            known = None
+        if known is not None and (known.is_under_way() or (known.version == version and known.of is of)):
+            return known
+        matching = of.matching(obj)
+        outlook = (matching, tuple([repr(one.value(obj)) for stage in matching for one in stage.asked]))
+        is_same = known is not None and known.outlook == outlook and not (known.is_over and known.version != version)
+        if known is not None and is_same:
+            known.version, known.of = version, of
+            return known
+        stage = draw(matching, obj, self._rng) if matching else None
+        now = self._clock.now()
+        due = moment_after(now, stage.delay.seconds(obj, now, self._rng.random)) if stage else now
+        drawn = self._drawn[key] = _Drawn(uid, version, of, outlook, stage, due)
+        return drawn
+
+    async def _without_stage(self, drawn: _Drawn, obj: ReadOnlyObject) -> Result:
+        if self._removes and is_being_deleted(obj):
+            await self._steps.delete(self._resource, obj)
+            drawn.is_over = True
         return DONE
 
-    async def _enter(self, stage: Stage, pod: ReadOnlyObject, functions: Functions, keep: Keep) -> None:
-        key, recorder = key_of(pod), self._recorders(pod["spec"]["nodeName"])
-        if stage.event:
-            message = stage.event.get("message", "")
-            await recorder.event(pod, stage.event.get("type", "Normal"), stage.event.get("reason", ""), message)
-        if stage.finalizers:
-            kept = {"metadata": {"uid": uid_of(pod), "finalizers": _finalizers(stage.finalizers, pod)}}
-            keep(await self._api.patch(PODS, key.name, kept, key.namespace))
-        if stage.deletes:
-            await self._delete(pod)
-        elif stage.status is not None:
-            try:
-                patch = {"metadata": {"uid": uid_of(pod)}, "status": _status(stage.status.render(pod, functions))}
-                keep(await self._write(key, patch))
-            except NotFound:
+    async def _enter(
+        self,
+        drawn: _Drawn,
+        stage: Stage,
+        obj: ReadOnlyObject,
+        recorder: EventRecorder,
+        functions: Functions,
+        keep: Keep,
+    ) -> Result:
+        """All its steps; after a failure that passes, those that are left. Templates see the object as it was."""
+        newest: ReadOnlyObject | None = obj
+        try:
+            while drawn.step < len(stage.steps):
+                step = stage.steps[drawn.step]
+                if newest is None:  # deleted: what is left is to be told
+                    step = Step(event=step.event)
+                answer = await self._steps.take(step, self._resource, obj, functions, recorder)
+                newest = None if newest is None or step.is_deletion else answer or newest
+                drawn.step += 1
+                if answer is not None:
+                    keep(answer)
+        except (NotFound, Conflict):
+            newest = None  # gone, or another one: the informer will say so
+        except (StageError, ApiError) as error:
+            if isinstance(error, ApiError) and _passes(error):
                 raise
-            except (StageError, ApiError) as error:
-                log.warning("a stage has no effect", stage=stage.name, pod=str(key), error=str(error))
-                await recorder.event(pod, "Warning", "InvalidStage", f"stage {stage.name}: {error}")
-
-    async def _write(self, key: ObjectKey, patch: Object) -> Object:
-        return await self._api.patch(PODS, key.name, patch, key.namespace, patch_type=STRATEGIC, subresource="status")
-
-    async def _delete(self, pod: ReadOnlyObject) -> Result:
-        key = key_of(pod)
-        with suppress(NotFound):
-            await self._api.delete(PODS, key.name, key.namespace, grace_period_seconds=0, uid=uid_of(pod))
-        return DONE
-
-    def _functions(self, pod: ReadOnlyObject, node_ip: str, pod_ip: Callable[[], str]) -> Functions:
-        return {
-            "Now": lambda: format_time(self._clock.now()),
-            "NodeIP": lambda: node_ip,
-            "NodeIPWith": lambda *_: node_ip,
-            "PodIP": pod_ip,
-            "PodIPWith": lambda *_: pod_ip(),
-            "NodeName": lambda: pod["spec"]["nodeName"],
-            "Version": lambda: self._version,
-        }
+            log.warning("a stage has no effect", stage=stage.name, object=str(key_of(obj)), error=str(error))
+            await recorder.event(obj, "Warning", "InvalidStage", f"stage {stage.name}: {error}")
+        drawn.is_over = True
+        is_changed = newest is not None and resource_version_of(newest) != resource_version_of(obj)
+        return RequeueAfter(_AT_ONCE_SECONDS) if stage.is_immediate and is_changed else DONE
 
 
-def _status(text: str) -> Object:
-    try:
-        status = parse_yaml(text.encode())
-    except YamlSyntaxError as error:
-        raise StageError(f"the status is no YAML: {error}") from error
-    if not isinstance(status, dict):
-        raise StageError("the status is no mapping")
-    return {field: value for field, value in status.items() if value is not None}
-
-
-def _finalizers(change: Mapping[str, Any], pod: ReadOnlyObject) -> list[str]:
-    if change.get("empty"):
-        return []
-    removed = {one["value"] for one in change.get("remove") or ()}
-    kept = [one for one in metadata(pod).get("finalizers") or () if one not in removed]
-    added = (one["value"] for one in change.get("add") or ())
-    return [*kept, *(one for one in added if one not in kept)]
+def _passes(error: ApiError) -> bool:
+    """Whether another try may go better: what the server could not do, and not what it refused."""
+    return error.code >= 500 or error.code == TooManyRequests.code

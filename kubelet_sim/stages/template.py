@@ -1,47 +1,62 @@
-"""The part of Go's text/template that stages are written in, and nothing that could do harm.
+"""Go's text/template, as stages are written in it, and nothing that could do harm.
 
-    {{ .spec.nodeName }}  {{ $now := Now }}  {{ $now | Quote }}  {{ index .metadata.annotations "a/b" }}
-    {{ if eq .name "app" }}…{{ else if …}}…{{ else }}…{{ end }}  {{ with .x }}…{{ end }}
-    {{ range .spec.containers }}…{{ end }}  {{ range $i, $one := .spec.containers }}…{{ end }}
+    {{ .spec.nodeName }}  {{ $now := Now }}  {{ $now | Quote }}  {{ index .metadata.labels "a/b" }}  {{ (f .).name }}
+    {{ if eq .name "app" }}…{{ else if …}}…{{ else }}…{{ end }}  {{ with .x }}…{{ else with .y }}…{{ end }}
+    {{ range .spec.containers }}…{{ end }}  {{ range $i, $one := .spec.containers }}…{{ break }}…{{ end }}
 
-Fields that are not there are empty. Functions are those that are given, and `or and not eq ne index dict len default`.
-A template only goes through lists of its object, so it always ends.
+Fields that are not there are empty. `$x := …` is known until the end of its block, `$x = …` changes it wherever it is
+from. Templates within templates (`define`, `template`, `block`) are refused. A template only goes through lists of its
+object, so it always ends.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from kubelet_sim.stages.expression import StageError
+from kubelet_sim.stages.functions import BUILT_IN, spelled
 
 Functions = Mapping[str, Callable[..., Any]]
-Scope = dict[str, Any]  # variables by name, `.` among them
+# What is known by name: variables and `.`, each in a cell of its own, so that blocks within share it.
+Scope = dict[str, list[Any]]
 Eval = Callable[[Scope, Functions], Any]
 Render = Callable[[Scope, Functions], str]
 
-_ACTION = re.compile(r"\{\{(-?)(.*?)(-?)\}\}", re.DOTALL)
+_ACTION = re.compile(r"""\{\{(-?)((?:[^"`}]|"(?:[^"\\]|\\.)*"|`[^`]*`|\}(?!\}))*?)(-?)\}\}""", re.DOTALL)
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|`[^`]*`)|(?P<number>-?\d+(?:\.\d+)?)|(?P<var>\$\w*)(?P<of>(?:\.\w+)*)"""
     r"""|(?P<dot>(?:\.\w+)+|\.)|(?P<name>[A-Za-z]\w*)|(?P<sign>:=|[()|,=]))"""
 )
+_ASSIGNMENT = re.compile(r"(\$\w+)\s*(:?=)\s*(.*)", re.DOTALL)
+_RANGE = re.compile(r"(?:(\$\w+)\s*,\s*)?(\$\w+)\s*:?=\s*(.*)", re.DOTALL)
 _CONSTANTS = {"true": True, "false": False, "nil": None}
+_REFUSED = ("define", "template", "block")
+
+
+class _Left(Exception):
+    """A `break`, or a `continue`, with what was written before it in its turn."""
+
+    def __init__(self, word: str) -> None:
+        self.word, self.text = word, ""
 
 
 class Template:
     """Raises StageError where the text cannot be understood, or names a function that is not among `names`."""
 
-    def __init__(self, text: str, names: Sequence[str]) -> None:
-        self._names = {*names, *_BUILT_IN}
-        self._parts = _parts(text)
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self._names = {*names, *BUILT_IN}
+        self._parts = _parts(text.strip())
+        self._ranges = 0
         self._render = self._block(set())
         if self._parts:
             raise StageError(f"{{{{ {self._parts[0][1]} }}}} closes nothing")
 
     def render(self, obj: Any, functions: Functions) -> str:
-        return self._render({".": obj, "$": obj}, {**_BUILT_IN, **functions})
+        """Raises StageError where a function refuses what it is given."""
+        return self._render({".": [obj], "$": [obj]}, {**BUILT_IN, **functions})
 
     # --- blocks
 
@@ -57,7 +72,7 @@ class Template:
             renders.append(self._action(word, text) if is_action else _literal(text))
         if ends and not self._parts:
             raise StageError(f"{{{{ {' or '.join(sorted(ends))} }}}} is missing")
-        return lambda scope, functions: "".join(render(scope, functions) for render in renders)
+        return _sequence(renders)
 
     def _action(self, word: str, text: str) -> Render:
         rest = text[len(word) :].strip()
@@ -67,41 +82,76 @@ class Template:
             return self._with(rest)
         if word == "range":
             return self._range(rest)
-        variable = re.match(r"(\$\w+)\s*:?=\s*(.*)", text, re.DOTALL)
-        if variable:
-            return self._assign(variable[1], self._pipeline(variable[2]))
+        if word in ("break", "continue"):
+            return self._leave(word)
+        if word in _REFUSED:
+            raise StageError(f"{{{{ {text} }}}}: templates within templates are not understood")
+        assignment = _ASSIGNMENT.match(text)
+        if assignment:
+            return self._assign(assignment[1], assignment[2] == ":=", self._pipeline(assignment[3]))
         evaluate = self._pipeline(text)
-        return lambda scope, functions: _spelled(evaluate(scope, functions))
+        return lambda scope, functions: spelled(evaluate(scope, functions))
 
-    def _if(self, condition: str) -> Render:
-        holds, then, otherwise = self._pipeline(condition), self._block({"end", "else"}), self._otherwise()
-        return lambda scope, functions: (then if holds(scope, functions) else otherwise)(scope, functions)
-
-    def _with(self, text: str) -> Render:
-        evaluate, then, otherwise = self._pipeline(text), self._block({"end", "else"}), self._otherwise()
+    def _if(self, text: str) -> Render:
+        name, holds = self._condition(text)
+        then, otherwise = self._block({"end", "else"}), self._otherwise()
 
         def render(scope: Scope, functions: Functions) -> str:
-            value = evaluate(scope, functions)
-            return then({**scope, ".": value}, functions) if value else otherwise(scope, functions)
+            value = holds(scope, functions)
+            inner = {**scope, name: [value]} if name else dict(scope)
+            return (then if value else otherwise)(inner, functions)
 
         return render
 
-    def _range(self, text: str) -> Render:
-        match = re.match(r"(?:(\$\w+)\s*,\s*)?(\$\w+)\s*:=\s*(.*)", text, re.DOTALL)
-        index, variable, over = match.groups() if match else (None, None, text)
-        evaluate, each, otherwise = self._pipeline(over), self._block({"end", "else"}), self._otherwise()
+    def _with(self, text: str) -> Render:
+        name, evaluate = self._condition(text)
+        then, otherwise = self._block({"end", "else"}), self._otherwise()
 
         def render(scope: Scope, functions: Functions) -> str:
-            values = evaluate(scope, functions) or ()
-            entries = sorted(values.items()) if isinstance(values, Mapping) else list(enumerate(values))
+            value = evaluate(scope, functions)
+            inner = {**scope, name: [value]} if name else dict(scope)
+            return then({**inner, ".": [value]}, functions) if value else otherwise(inner, functions)
+
+        return render
+
+    def _condition(self, text: str) -> tuple[str, Eval]:
+        """With the name of the variable that it is put into, if it is."""
+        assignment = _ASSIGNMENT.match(text)
+        return (assignment[1], self._pipeline(assignment[3])) if assignment else ("", self._pipeline(text))
+
+    def _range(self, text: str) -> Render:
+        match = _RANGE.match(text)
+        index, variable, over = match.groups() if match else (None, None, text)
+        evaluate = self._pipeline(over)
+        self._ranges += 1
+        each = self._block({"end", "else"})
+        self._ranges -= 1
+        otherwise = self._otherwise()
+
+        def render(scope: Scope, functions: Functions) -> str:
+            entries = _entries(evaluate(scope, functions))
             if not entries:
-                return otherwise(scope, functions)
+                return otherwise(dict(scope), functions)
             texts = []
             for i, one in entries:
-                inner = {**scope, ".": one}
-                inner |= {name: value for name, value in ((index, i), (variable, one)) if name}
-                texts.append(each(inner, functions))
+                inner = {**scope, ".": [one]}
+                inner |= {name: [value] for name, value in ((index, i), (variable, one)) if name}
+                try:
+                    texts.append(each(inner, functions))
+                except _Left as left:
+                    texts.append(left.text)
+                    if left.word == "break":
+                        break
             return "".join(texts)
+
+        return render
+
+    def _leave(self, word: str) -> Render:
+        if not self._ranges:
+            raise StageError(f"{{{{ {word} }}}} stands in no range")
+
+        def render(scope: Scope, functions: Functions) -> str:
+            raise _Left(word)
 
         return render
 
@@ -110,16 +160,28 @@ class Template:
         _, text = self._parts.pop(0)
         if text == "end":
             return _literal("")
-        rest = text.removeprefix("else").strip()
-        if rest.startswith("if "):
-            return self._if(rest.removeprefix("if "))
+        word, _, rest = text.removeprefix("else").strip().partition(" ")
+        if word == "if":
+            return self._if(rest)
+        if word == "with":
+            return self._with(rest)
+        if word:
+            raise StageError(f"{{{{ {text} }}}}: {word!r} was not expected")
         render = self._block({"end"})
-        self._parts.pop(0)
+        _, text = self._parts.pop(0)
+        if text != "end":
+            raise StageError(f"{{{{ {text} }}}} after an else")
         return render
 
-    def _assign(self, name: str, evaluate: Eval) -> Render:
+    def _assign(self, name: str, is_new: bool, evaluate: Eval) -> Render:
         def render(scope: Scope, functions: Functions) -> str:
-            scope[name] = evaluate(scope, functions)
+            value = evaluate(scope, functions)
+            if is_new:
+                scope[name] = [value]
+            elif name in scope:
+                scope[name][0] = value
+            else:
+                raise StageError(f"there is no variable {name}")
             return ""
 
         return render
@@ -157,8 +219,8 @@ class Template:
 
         def call(scope: Scope, functions: Functions) -> Any:
             try:
-                return functions[name](*(evaluate(scope, functions) for evaluate in arguments))
-            except (TypeError, LookupError, ValueError) as error:
+                return functions[name](*[evaluate(scope, functions) for evaluate in arguments])
+            except (TypeError, LookupError, ValueError, ArithmeticError, AttributeError) as error:
                 raise StageError(f"{name}: {error}") from error
 
         return call
@@ -167,15 +229,46 @@ class Template:
         operands: list[Eval] = []
         while tokens and tokens[0][1] not in ("|", ")"):
             kind, text = tokens.pop(0)
-            if text == "(":
-                operands.append(self._pipe(tokens))
-                if not tokens or tokens.pop(0)[1] != ")":
-                    raise StageError("a parenthesis is not closed")
+            if text == "(" and kind == "sign":
+                operands.append(self._parenthesis(tokens))
             elif kind == "name" and text not in _CONSTANTS:
                 operands.append(self._call(text, (), None))
             else:
                 operands.append(_operand(kind, text))
         return operands
+
+    def _parenthesis(self, tokens: list[tuple[str, str]]) -> Eval:
+        """With the fields of what it gives: `(index .list 0).name`."""
+        inner = self._pipe(tokens)
+        if not tokens or tokens.pop(0)[1] != ")":
+            raise StageError("a parenthesis is not closed")
+        if not tokens or tokens[0][0] != "dot of":
+            return inner
+        steps = [step for step in tokens.pop(0)[1].split(".") if step]
+        return lambda scope, functions: _field(inner(scope, functions), steps)
+
+
+def _sequence(renders: Sequence[Render]) -> Render:
+    def render(scope: Scope, functions: Functions) -> str:
+        texts = []
+        try:
+            for one in renders:
+                texts.append(one(scope, functions))
+        except _Left as left:
+            left.text = "".join(texts) + left.text
+            raise
+        return "".join(texts)
+
+    return render
+
+
+def _entries(values: Any) -> list[tuple[Any, Any]]:
+    """Of a list, a mapping in the order of its keys, or (as in Go) a number."""
+    if isinstance(values, int) and not isinstance(values, bool):
+        return [(i, i) for i in range(min(values, 10_000))]
+    if isinstance(values, Mapping):
+        return sorted(values.items())
+    return list(enumerate(values)) if isinstance(values, (list, tuple)) else []
 
 
 def _parts(text: str) -> list[tuple[bool, str]]:
@@ -191,6 +284,8 @@ def _parts(text: str) -> list[tuple[bool, str]]:
             parts.append((True, action))
         position, trims = match.end(), bool(match[3])
     rest = text[position:]
+    if "{{" in rest:
+        raise StageError(f"{rest[rest.index('{{') :].splitlines()[0]!r} is not closed")
     return [*parts, (False, rest.lstrip() if trims else rest)]
 
 
@@ -202,14 +297,20 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         if match is None:
             raise StageError(f"{{{{ {text} }}}}: {rest!r} cannot be read")
         kind = match.lastgroup or ""
-        tokens.append(("var", match["var"] + match["of"]) if match["var"] else (kind, match[kind]))
-        rest = rest[match.end() :].lstrip()
+        if match["var"]:
+            tokens.append(("var", match["var"] + match["of"]))
+        elif kind == "dot" and tokens and tokens[-1] == ("sign", ")") and not match[0].startswith(" "):
+            tokens.append(("dot of", match["dot"]))
+        else:
+            tokens.append((kind, match[kind]))
+        after = rest[match.end() :]
+        rest = after if tokens[-1] == ("sign", ")") else after.lstrip()
     return tokens
 
 
 def _operand(kind: str, text: str) -> Eval:
     if kind == "text":
-        value = json.loads(text) if text.startswith('"') else text.strip("`")
+        value = _text(text)
         return lambda scope, functions: value
     if kind == "number":
         number = float(text) if "." in text else int(text)
@@ -217,10 +318,28 @@ def _operand(kind: str, text: str) -> Eval:
     if kind in ("dot", "var"):
         name, _, path = text.partition(".")
         steps = [step for step in path.split(".") if step]
-        return lambda scope, functions: _field(scope.get(name or "."), steps)
+        return _variable(name or ".", steps)
     if text in _CONSTANTS:
         return lambda scope, functions: _CONSTANTS[text]
     raise StageError(f"{text!r} was not expected")
+
+
+def _text(token: str) -> str:
+    if token.startswith("`"):
+        return token.strip("`")
+    try:
+        return str(json.loads(token))
+    except ValueError as error:
+        raise StageError(f"{token} is no text: {error}") from error
+
+
+def _variable(name: str, steps: Sequence[str]) -> Eval:
+    def evaluate(scope: Scope, functions: Functions) -> Any:
+        if name not in scope:
+            raise StageError(f"there is no variable {name}")
+        return _field(scope[name][0], steps) if steps else scope[name][0]
+
+    return evaluate
 
 
 def _literal(text: str) -> Render:
@@ -231,46 +350,3 @@ def _field(value: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
-
-
-def _spelled(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _or(*values: Any) -> Any:
-    return next((value for value in values if value), values[-1])
-
-
-def _and(*values: Any) -> Any:
-    return next((value for value in values if not value), values[-1])
-
-
-def _index(value: Any, *keys: Any) -> Any:
-    for key in keys:
-        if isinstance(value, list):
-            value = value[key] if isinstance(key, int) and 0 <= key < len(value) else None
-        else:
-            value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _dict(*pairs: Any) -> dict[str, Any]:
-    return dict(zip(pairs[::2], pairs[1::2], strict=True))
-
-
-_BUILT_IN: Functions = {
-    "or": _or,
-    "and": _and,
-    "not": lambda value: not value,
-    "eq": lambda first, *others: first in others,
-    "ne": lambda first, second: first != second,
-    "index": _index,
-    "dict": _dict,
-    "len": lambda value: len(value or ()),
-    "default": lambda default, value: value or default,
-    "Quote": lambda value: json.dumps(_spelled(value)),
-}

@@ -14,6 +14,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from kubeloop.apimachinery.releases import DEFAULT, RELEASES
+from kubeloop.apimachinery.stage_sets import CLUSTER, SETS
 from kubeloop.cli.display import Display
 from kubeloop.cli.options import DEFAULT_DATA_DIR, SIMULATED, UpOptions, UsageError
 from kubeloop.cli.supervisor import StartFailed
@@ -76,7 +77,10 @@ def up(
         str, typer.Option(envvar="KUBELOOP_METRIC_RESOLUTION", help="how often it looks at usage")
     ] = "15s",
     stages: Annotated[
-        Path | None, typer.Option(envvar="KUBELOOP_STAGES", help="a file of stages (kwok's) that pods go through")
+        list[str] | None,
+        typer.Option(
+            envvar="KUBELOOP_STAGES", help=f"lives as stages (kwok's): {', '.join(SETS)}, {CLUSTER} or a file; repeat"
+        ),
     ] = None,
     faults: Annotated[
         bool, typer.Option("--faults", envvar="KUBELOOP_FAULTS", help="failures of nodes and pods as objects (Fault)")
@@ -112,7 +116,7 @@ def up(
         metric_resolution=metric_resolution,
         faults=faults,
         runtime=runtime,
-        stages=stages,
+        stages=tuple(stages or ()),
         detach=detach,
         secure=secure,
         kubernetes_version=kubernetes_version,
@@ -164,6 +168,14 @@ def scale(
     if what != "nodes":
         raise UsageError(f"{what!r} cannot be scaled here: write `kubeloop scale nodes {number}`")
     asyncio.run(scale_nodes(number, kubeconfig, SystemClock(), random.Random()))
+
+
+@app.command()
+def stages(name: Annotated[str, typer.Argument(help="a set; without it they are listed")] = "") -> int:
+    """Print a built-in set of stages, to start one's own from."""
+    from kubeloop.cli.stage_sets import show
+
+    return show(name)
 
 
 @app.command()

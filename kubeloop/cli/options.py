@@ -11,6 +11,7 @@ from kubeloop.apimachinery import quantity
 from kubeloop.apimachinery.forwarding import is_loopback
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
 from kubeloop.apimachinery.releases import DEFAULT, release
+from kubeloop.apimachinery.stage_sets import CLUSTER, SETS, is_named
 from kubeloop.container_processes import is_supported
 
 SIMULATED, PROCESS = RUNTIMES = ("simulated", "process")
@@ -42,7 +43,7 @@ class UpOptions:
     controllers_args: tuple[str, ...] = ()
     metrics_server: bool = False  # serves simulated usage as metrics.k8s.io
     metric_resolution: str = "15s"  # how often usage is looked at
-    stages: Path | None = None  # a file of stages that pods go through
+    stages: tuple[str, ...] = ()  # sets and files of stages that objects go through, or "cluster"
     faults: bool = False  # failures of nodes and pods as objects
     runtime: str = SIMULATED  # what runs containers: nothing, or processes of this user
 
@@ -82,8 +83,9 @@ class UpOptions:
                 if not argument.startswith("-"):
                     raise UsageError(f"{flag}={argument}: write {flag}=--flag=value")
         self._check_runtime()
-        if self.stages is not None and not self.stages.is_file():
-            raise UsageError(f"--stages={self.stages}: there is no such file")
+        for source in self.stages:
+            if not is_named(source) and not Path(source).is_file():
+                raise UsageError(f"--stages={source}: no file, and none of {', '.join([*SETS, CLUSTER])}")
         if why := duration_error(self.metric_resolution):
             raise UsageError(f"--metric-resolution={self.metric_resolution}: {why}")
         if duration_seconds(self.metric_resolution) <= 0:
@@ -125,7 +127,7 @@ class UpOptions:
             f"--metric-resolution={self.metric_resolution}",
             *(["--faults"] if self.faults else []),
             *([f"--runtime={self.runtime}"] if self.runtime != SIMULATED else []),
-            *([f"--stages={self.stages}"] if self.stages else []),
+            *(f"--stages={source}" for source in self.stages),
         ]
 
 

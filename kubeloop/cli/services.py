@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kubeloop.apimachinery.stage_sets import is_named
 from kubeloop.cli.options import PROCESS, UpOptions
 from kubeloop.cli.secure import CONTROLLERS, METRICS, NODES, SCHEDULER, Secured
 from kubeloop.private_files import write_private
@@ -134,7 +135,7 @@ def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
         f"--node-ephemeral-storage={options.node_ephemeral_storage}",
         *(["--faults"] if options.faults else []),
         *(secured.kubelet_flags if secured else [f"--client-token-file={kubelet_token(options.data_dir)}"]),
-        *([f"--stages={options.stages.resolve()}"] if options.stages else []),
+        *(f"--stages={_stage_source(source)}" for source in options.stages),
     ]
 
 
@@ -143,6 +144,11 @@ def _runtime_flags(options: UpOptions, suffix: str = "") -> list[str]:
     if options.runtime != PROCESS:
         return []
     return [f"--runtime={PROCESS}", f"--root-dir={containers_dir(options.data_dir) / f'kubelet{suffix}'}"]
+
+
+def _stage_source(source: str) -> str:
+    """A file by its whole path: the process may be started anew from elsewhere."""
+    return source if is_named(source) else str(Path(source).resolve())
 
 
 def _version_flag(options: UpOptions) -> str:

@@ -7,6 +7,7 @@ backs off knows better what a second attempt means. Watching for ever is the ref
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import AsyncGenerator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -59,6 +60,12 @@ class Api:
         self._read_token = token if callable(token) else None
         if isinstance(token, str) and token:
             self._headers["Authorization"] = f"Bearer {token}"
+
+    def impersonating(self, user: str) -> Self:
+        """The same client over the same connections, whose requests are made as somebody else (RBAC must allow it)."""
+        other = copy.copy(self)
+        other._headers = {**self._headers, "Impersonate-User": user}
+        return other
 
     async def __aenter__(self) -> Self:
         return self
