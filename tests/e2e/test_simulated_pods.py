@@ -126,17 +126,44 @@ spec:
 """
 
 
-def test_pods_go_through_stages(tmp_path: Path) -> None:
-    """kubeloop up --stages: kubectl shows what the template says, and other pods run as ever."""
+STAGE_OBJECT = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: claimed}
+spec:
+  resourceRef: {kind: ConfigMap}
+  selector:
+    matchLabels: {staged: "yes"}
+    matchExpressions:
+    - {key: .data.by, operator: DoesNotExist}
+  next:
+    patches:
+    - {root: data, template: "by: {{ .metadata.name | Quote }}"}
+"""
+
+
+def test_lives_are_stages(tmp_path: Path) -> None:
+    """kubeloop up --stages: kubectl shows what templates say, of a file and of Stage objects as they come and go."""
     file = tmp_path / "stages.yaml"
     file.write_text(STAGE)
-    with Stack(UpOptions(nodes=1, stages=file)) as stack:
+    with Stack(UpOptions(nodes=1, stages=(str(file), "cluster"))) as stack:
         kubectl = stack.kubectl
         kubectl("run short --image=nginx --labels=life=short --annotations=phase=Succeeded")
         kubectl("run long --image=nginx")
         eventually(lambda: "Succeeded" in kubectl("get pod short -o jsonpath={.status.phase}"), "the stage was entered")
         kubectl("wait pod/long --for=condition=Ready --timeout=30s")
         kubectl("delete pod short --timeout=30s")
+
+        eventually(lambda: "stages" in kubectl("api-resources --api-group=kwok.x-k8s.io"), "the kind is there")
+        kubectl("create configmap one")
+        kubectl("label configmap one staged=yes")
+        kubectl("apply -f -", stdin=STAGE_OBJECT)
+        eventually(lambda: "one" in kubectl("get configmap one -o jsonpath={.data.by}"), "the Stage is followed")
+        kubectl("apply -f -", stdin=STAGE_OBJECT.replace(".metadata.name", "nope"))
+        eventually(lambda: "there is no function nope" in kubectl("get stages"), "kubectl shows what is wrong")
+        kubectl("delete stage claimed")
+        kubectl("run later --image=nginx")
+        kubectl("wait pod/later --for=condition=Ready --timeout=30s")
 
 
 def restarts(kubectl: Kubectl, name: str) -> str:

@@ -38,6 +38,7 @@ def test_the_defaults_are_fine() -> None:
             "pods there runs programs as this user",
         ),
         (UpOptions(apiserver_args=("x",)), "--apiserver-arg=x: write --apiserver-arg=--flag=value"),
+        (UpOptions(stages=("fast", "fats")), "--stages=fats: no file, and none of fast, general, chaos, cluster"),
     ],
 )
 def test_nonsense_is_refused_by_the_name_of_its_flag(options: UpOptions, said: str) -> None:
@@ -80,8 +81,8 @@ def test_flags_say_all_that_the_options_say() -> None:
         "metrics_server": True,
         "metric_resolution": "1s",
         "faults": True,
-        "stages": Path("s.yaml"),
         "runtime": "process",
+        "stages": ("fast", "s.yaml"),
     }
     options = UpOptions(1, Path("d"), 2, Path("k"), "3", "4Gi", 5, ("--a=b", "--c"), **extras)
 
@@ -103,5 +104,6 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--metric-resolution=1s",
         "--faults",
         "--runtime=process",
+        "--stages=fast",
         "--stages=s.yaml",
     ] == options.as_flags()
