@@ -248,6 +248,44 @@ def test_settings_are_listed_before_they_are_changed(kubectl: Kubectl) -> None:
     assert "alice devs" == " ".join(kubectl("get rolebinding looks -o jsonpath={.subjects[*].name}").split())
 
 
+def test_subresources_are_written_alone(kubectl: Kubectl) -> None:
+    """`replace` and `patch` with `--subresource` write what is named, and nothing else of what is sent."""
+    kubectl("create deployment web --image=nginx")
+    kubectl("rollout status deployment/web --timeout=60s")
+    shown = "get deployment web -o jsonpath={.spec.replicas},{.status.collisionCount}"
+
+    web = kubectl.json("get deployment web")
+    web["spec"]["replicas"], web["status"]["collisionCount"] = 5, 1
+    kubectl("replace --subresource=status -f -", json.dumps(web))
+    assert "1,1" == kubectl(shown)
+    patch = '{"spec":{"replicas":5},"status":{"collisionCount":2}}'
+    kubectl(f"patch deployment web --subresource=status --type=merge -p {patch}")
+    assert "1,2" == kubectl(shown)
+    scale = kubectl.json("get deployment web --subresource=scale")
+    scale["spec"]["replicas"] = 2
+    kubectl(f"replace --raw /apis/apps/v1/namespaces/{kubectl.namespace}/deployments/web/scale -f -", json.dumps(scale))
+    assert "2,2" == kubectl(shown)
+    with pytest.raises(KubectlError, match=r"\(NotFound\): the server could not find the requested resource"):
+        kubectl("get deployment web --subresource=nothing")
+
+
+def test_contexts_lead_to_the_same_stack(kubectl: Kubectl, tmp_path: Path) -> None:
+    """What `config` says of a kubeconfig of the stack holds for the next command: namespaces, users, contexts."""
+    copy = tmp_path / "kubeconfig"
+    copy.write_text(kubectl.kubeconfig.read_text())
+    plain = Kubectl(copy, namespace="")
+
+    plain(f"config set-context other --cluster=kubeloop --user=kubeloop --namespace={kubectl.namespace}")
+    plain("config use-context other")
+    assert "configmap/kube-root-ca.crt\n" == eventually(lambda: plain("get configmaps -o name"), "it is published")
+    assert kubectl.namespace == plain("config view --minify -o jsonpath={..namespace}")
+    assert "configmap" in plain("--context=kubeloop get configmaps -n default -o name")
+    plain("config set-context --current --namespace=default")
+    assert "default" == plain("config view --minify -o jsonpath={..namespace}")
+    with pytest.raises(KubectlError, match="context was not found for specified context: gone"):
+        plain("--context=gone get pods")
+
+
 def test_orphans_stay_behind(kubectl: Kubectl) -> None:
     """`delete --cascade=orphan` leaves ReplicaSet and pods without an owner."""
     kubectl(f"apply -f {WEB}")

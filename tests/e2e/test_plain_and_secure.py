@@ -43,6 +43,8 @@ COMMANDS = (
     ("exec one -- hostname", "one"),
     ("events --for pod/one --types=Normal --no-headers", "Scheduled"),
     ("expose pod one --port=80", "service/one exposed"),
+    ("get --raw /api/v1/namespaces/NAMESPACE/pods/one/proxy/", "pod: one"),
+    ("get --raw /api/v1/nodes/node-0/proxy/healthz", "ok"),
     ("create deployment web --image=nginx --replicas=2", "deployment.apps/web created"),
     ("rollout status deployment/web --timeout=60s", "successfully rolled out"),
     ("set image deployment/web nginx=nginx:1.28 --dry-run=server", "image updated (server dry run)"),
@@ -74,7 +76,7 @@ def test_everyday_commands_work(who: str, request: pytest.FixtureRequest) -> Non
     kubectl: Kubectl = request.getfixturevalue(who)
 
     for command, expected in COMMANDS:
-        said = kubectl(command, POD if "-f -" in command else "")
+        said = kubectl(command.replace("NAMESPACE", kubectl.namespace), POD if "-f -" in command else "")
         assert expected in re.sub(" +", " ", said), command
 
 
@@ -180,6 +182,9 @@ def test_who_has_no_rights_is_told_which(
     assert f'pods "one" is forbidden: {who} delete resource "pods" in API group "" {here}' in refused("delete pod one")
     assert f'pods "one" is forbidden: {who} create resource "pods/exec" in API group "" {here}' in refused(
         "exec one -- true"
+    )
+    assert f'pods "one" is forbidden: {who} get resource "pods/proxy" in API group "" {here}' in refused(
+        f"get --raw /api/v1/namespaces/{kubectl.namespace}/pods/one/proxy/"
     )
     assert f'serviceaccounts "default" is forbidden: {who} create resource "serviceaccounts/token"' in refused(
         "create token default"

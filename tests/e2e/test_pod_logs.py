@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from kubeloop.cli.options import UpOptions
 from tests.testkit.eventually import eventually
-from tests.testkit.stack import Kubectl, KubectlError, Stack
+from tests.testkit.stack import Kubectl, KubectlError
 
 pytestmark = pytest.mark.e2e
 
@@ -89,19 +86,13 @@ def test_what_has_no_log_says_so(kubectl: Kubectl) -> None:
         kubectl("logs stuck")
 
 
-@pytest.fixture(scope="module")
-def secure_stack() -> Iterator[Stack]:
-    with Stack(UpOptions(nodes=1, secure=True)) as running:
-        yield running
-
-
-def test_over_tls_only_who_may_read_logs_reads_them(secure_stack: Stack) -> None:
+def test_over_tls_only_who_may_read_logs_reads_them(secure_kubectl: Kubectl) -> None:
     """The API server asks the kubelet over TLS, and nobody that it has refused."""
-    kubectl = secure_stack.kubectl
+    kubectl = secure_kubectl
     kubectl("apply -f -", a_pod("says", "echo hello; sleep 1000"))
     assert "hello\n" == log_of(kubectl, "says")
     kubectl("create serviceaccount bob")
     kubectl("create role looks --verb=get --resource=pods")
-    kubectl("create rolebinding bob-looks --role=looks --serviceaccount=default:bob")
+    kubectl(f"create rolebinding bob-looks --role=looks --serviceaccount={kubectl.namespace}:bob")
     with pytest.raises(KubectlError, match='cannot get resource "pods/log"'):
-        kubectl("logs says --as=system:serviceaccount:default:bob")
+        kubectl(f"logs says --as=system:serviceaccount:{kubectl.namespace}:bob")
