@@ -97,6 +97,7 @@ class ResourceStore:
         has_prefix = bool(obj["metadata"].get("generateName"))
         for attempt in range(GENERATE_NAME_ATTEMPTS):
             generated = self._stamp(obj)
+            context.warnings.add(*self.strategy.preparation_warnings(obj))
             self.strategy.prepare_for_create(obj)
             self.strategy.stamp_creator(obj, context.user)
             try:

@@ -48,6 +48,10 @@ class Strategy:
     def default(self, obj: Object) -> None:
         """Fill in what the user left out. Runs on every create, update and patch, before admission."""
 
+    def preparation_warnings(self, obj: Object) -> Sequence[str]:
+        """Texts for Warning headers about what `prepare_for_create` replaces next; before those of `warnings`."""
+        return ()
+
     def prepare_for_create(self, obj: Object) -> None:
         """Drop what a creator may not set (status), set generation 1 where the kind has one."""
 

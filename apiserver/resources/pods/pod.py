@@ -8,16 +8,14 @@ from typing import Any
 from apiserver.registry.strategy import UpdateRules
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.kinds import SpecKind
-from apiserver.resources.pods import ephemeral_containers, pod_status, pod_update, resize
+from apiserver.resources.pods import apparmor, ephemeral_containers, pod_status, pod_update, resize
 from apiserver.resources.pods.affinity import merge_label_keys
-from apiserver.resources.pods.annotations import APPARMOR, apparmor_field, check_pod_annotations, check_profiles_agree
+from apiserver.resources.pods.annotations import check_pod_annotations, check_profiles_agree
 from apiserver.resources.pods.containers import check_image_spelling
 from apiserver.resources.pods.defaults import default_pod
 from apiserver.resources.pods.pod_resources import qos_class
 from apiserver.resources.pods.pod_spec import check_pod_spec
 from apiserver.resources.pods.pod_template import drop_disabled_fields
-from apiserver.resources.pods.security_context import check_apparmor_profile
-from apiserver.resources.pods.surroundings import CONTAINER_LISTS
 from apiserver.resources.pods.warnings import pod_warnings
 from kubeloop.apimachinery import addresses, field
 from kubeloop.apimachinery.meta import Object
@@ -56,6 +54,10 @@ class PodStrategy(SpecKind):
     def default(self, obj: Object) -> None:
         default_pod(obj)
 
+    def preparation_warnings(self, obj: Object) -> Sequence[str]:
+        annotations = obj["metadata"].get("annotations")
+        return apparmor.annotation_warnings(obj["spec"], annotations) if annotations else ()
+
     def prepare_for_create(self, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
         spec = obj["spec"]
@@ -67,7 +69,7 @@ class PodStrategy(SpecKind):
         if "affinity" in spec or "topologySpreadConstraints" in spec:
             merge_label_keys(spec, obj["metadata"].get("labels") or NO_FIELDS)
         if annotations := obj["metadata"].get("annotations"):
-            _apply_apparmor_annotations(spec, annotations)
+            apparmor.apply_annotations(spec, annotations)
 
     def check(self, obj: Object, errors: Errors) -> None:
         check_pod(obj, errors)
@@ -168,23 +170,6 @@ def _check_no_tokens(spec: Mapping[str, Any], errors: Errors) -> None:
                 at = f"spec.volumes[{i}].projected.sources[{j}].serviceAccountToken"
                 reason = "must not be specified when serviceAccountName is not set"
                 errors.append(field.forbidden(at, reason))
-
-
-def _apply_apparmor_annotations(spec: Object, annotations: Mapping[str, str]) -> None:
-    """Containers that have their profile as an annotation get the field too."""
-    if (spec.get("os") or NO_FIELDS).get("name") == "windows":
-        return
-    pod_profile = (spec.get("securityContext") or NO_FIELDS).get("appArmorProfile")
-    for list_name in CONTAINER_LISTS:
-        for container in spec.get(list_name) or NO_ITEMS:
-            text = annotations.get(APPARMOR + container.get("name", ""))
-            if text is None or "appArmorProfile" in (container.get("securityContext") or NO_FIELDS):
-                continue
-            profile = apparmor_field(text)
-            refused: Errors = []
-            check_apparmor_profile(profile, "", refused)
-            if profile and not refused and profile != pod_profile:
-                container.setdefault("securityContext", {})["appArmorProfile"] = profile
 
 
 POD = PodStrategy()

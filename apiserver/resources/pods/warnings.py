@@ -8,6 +8,7 @@ from typing import Any
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS
 from apiserver.resources.pods.affinity import POD_AFFINITIES, PREFERRED, REQUIRED
 from apiserver.resources.pods.annotations import APPARMOR, SECCOMP_CONTAINER, SECCOMP_POD, apparmor_field
+from apiserver.resources.pods.apparmor import OLD as APPARMOR_OLD
 from apiserver.resources.pods.surroundings import all_containers
 from apiserver.resources.pods.volume_warnings import volume_warnings
 from kubeloop.apimachinery import addresses, quantity, validation
@@ -31,7 +32,6 @@ DEAD_ANNOTATIONS = {
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
 SECCOMP_GONE = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-APPARMOR_OLD = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 BYTES = ("memory", "ephemeral-storage")
 
@@ -154,8 +154,9 @@ def _containers(spec: Json, annotations: Mapping[str, str], prefix: str, is_temp
         if key in annotations and "seccompProfile" not in context:
             yield f"{prefix}metadata.annotations[{key}]: {SECCOMP_GONE}"
         key = APPARMOR + name
-        if key in annotations and _is_old_apparmor(annotations[key], context, pod_profile, is_template):
-            yield f"{prefix}metadata.annotations[{key}]: {APPARMOR_OLD}"
+        is_unsaid = key in annotations and "appArmorProfile" not in context
+        if is_template and is_unsaid and (pod_profile is None or pod_profile != apparmor_field(annotations[key])):
+            yield f"{prefix}metadata.annotations[{key}]: {APPARMOR_OLD}"  # of a new pod `pods.apparmor` warns
         resources = container.get("resources") or NO_FIELDS
         for resource in BYTES:
             for kind in ("limits", "requests"):
@@ -163,14 +164,6 @@ def _containers(spec: Json, annotations: Mapping[str, str], prefix: str, is_temp
                 if resource in amounts:
                     yield from _fractions({resource: amounts[resource]}, f"{at}.resources.{kind}")
         yield from _hidden_variables(container.get("env") or NO_ITEMS, f"{at}.env")
-
-
-def _is_old_apparmor(text: str, context: Json, pod_profile: Json | None, is_template: bool) -> bool:
-    """Whether the annotation does something. A pod's has become its container's field by now, if it means anything."""
-    profile, own = apparmor_field(text), context.get("appArmorProfile")
-    if is_template:
-        return own is None and (pod_profile is None or pod_profile != profile)
-    return profile is None or (own == profile and profile != pod_profile)
 
 
 def _hidden_variables(variables: Sequence[Json], path: str) -> Iterator[str]:

@@ -205,6 +205,35 @@ def test_most_of_a_pod_stays_as_it_is(change: Object, shown: list[str]) -> None:
     assert shown == [line for line in changes if line.startswith(("-", "+"))]
 
 
+APPARMOR = "container.apparmor.security.beta.kubernetes.io/c"
+
+
+@pytest.mark.parametrize(
+    ("text", "of_container", "of_pod", "becomes", "is_warned_of"),
+    [
+        ("unconfined", None, None, {"type": "Unconfined"}, True),
+        ("runtime/default", {"type": "RuntimeDefault"}, None, {"type": "RuntimeDefault"}, False),
+        ("runtime/default", None, {"type": "RuntimeDefault"}, None, False),
+        ("localhost/", None, None, None, True),
+    ],
+)
+def test_an_apparmor_annotation_becomes_a_field(
+    text: str, of_container: Object | None, of_pod: Object | None, becomes: Object | None, is_warned_of: bool
+) -> None:
+    """Where the container has none and the pod no such one: then whoever creates the pod is warned, nobody later."""
+    sent = {**pod(), "metadata": {"name": "p", "annotations": {APPARMOR: text}}}
+    sent["spec"]["containers"][0] |= {"securityContext": {"appArmorProfile": of_container}} if of_container else {}
+    sent["spec"] |= {"securityContext": {"appArmorProfile": of_pod}} if of_pod else {}
+
+    warnings = PODS.strategy.preparation_warnings(PODS.sent(sent))
+    created = PODS.created(sent)
+
+    old = f'metadata.annotations[{APPARMOR}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+    assert ([old] if is_warned_of else []) == list(warnings)
+    assert becomes == created["spec"]["containers"][0].get("securityContext", {}).get("appArmorProfile")
+    assert [] == list(PODS.strategy.warnings(created))
+
+
 def test_the_main_endpoint_keeps_the_status() -> None:
     """A status sent to the main endpoint is ignored."""
     old = PODS.created(pod())
