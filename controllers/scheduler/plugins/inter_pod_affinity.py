@@ -125,6 +125,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if far:
             counts.far = state.snapshot.totals(("far", far), lambda nodes: [_far(node, far) for node in nodes])
 
+    def keeps_apart(self, pod: PodInfo, other: PodInfo) -> bool:
+        """Whether one of the two must not be where the other is, as one of them says."""
+        namespace_labels = self._namespace_labels(pod.namespace)
+        return any(
+            term.matches(pod.namespace, pod.labels, namespace_labels) for term in other.required_anti_affinity
+        ) or any(term.matches(other.namespace, other.labels, {}) for term in self._here(pod.required_anti_affinity))
+
     # Score ---------------------------------------------------------------------------------------------------------
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Status | None:

@@ -52,18 +52,24 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
     def filter_question(self, pod: PodInfo) -> Hashable:
         return pod.size
 
+    def shortages(self, pod: PodInfo, node: NodeInfo) -> dict[str, tuple[int, int]]:
+        """Of each resource there is too little of: how much the pod asks for, and how much is free."""
+        return {
+            name: (asked, allocatable - requested)
+            for name, asked, allocatable, requested in self._compared(pod, node)
+            if asked > 0 and asked > allocatable - requested
+        }
+
     def _explain(self, pod: PodInfo, node: NodeInfo) -> Status | None:
         """Every resource there is too little of. Preemption cannot help where even the empty node is too small."""
-        reasons: list[str] = []
-        is_hopeless = False
-        if len(node.pods) + 1 > node.allowed_pods:
-            reasons.append("Too many pods")
-        for name, asked, allocatable, requested in self._compared(pod, node):
-            if asked > 0 and asked > allocatable - requested:
-                reasons.append(f"Insufficient {name}")
-                is_hopeless = is_hopeless or asked > allocatable
+        reasons = ["Too many pods"] if len(node.pods) + 1 > node.allowed_pods else []
+        short = self.shortages(pod, node)
+        reasons += [f"Insufficient {name}" for name in short]
         if not reasons:
             return None
+        is_hopeless = any(
+            name in short and asked > all_of_it for name, asked, all_of_it, _ in self._compared(pod, node)
+        )
         return Status(Code.UNRESOLVABLE if is_hopeless else Code.UNSCHEDULABLE, tuple(reasons), NAME)
 
     def _compared(self, pod: PodInfo, node: NodeInfo) -> list[tuple[str, int, int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from kubeloop.apimachinery.meta import Object
@@ -27,5 +28,5 @@ class Change:
     gone: Sequence[PodInfo] = ()
 
 
-# The ways in which one plugin's refusal of the pod by the node can be overcome; none where nobody knows any.
-Proposals = Callable[[PodInfo, NodeInfo], Sequence[Change]]
+# The ways in which this plugin's refusal of the pod by the node can be overcome; none where nobody knows any.
+Proposals = Callable[[Plugin, PodInfo, NodeInfo], Sequence[Change]]

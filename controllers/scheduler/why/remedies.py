@@ -6,8 +6,10 @@ A proposal may be wrong (two rules may lie behind one refusal): the search belie
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from controllers.scheduler.affinity_terms import REQUIRED
+from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers.scheduler.plugins.node_affinity import NodeAffinity
@@ -17,14 +19,14 @@ from controllers.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from controllers.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers.scheduler.plugins.taint_toleration import TaintToleration
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY
 from controllers.scheduler.why import room
 from controllers.scheduler.why.changes import Change, Edit, Proposals
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.tolerations import UNSCHEDULABLE, Taint, is_tolerated
 
 
-def uncordon(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+def uncordon(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     def edit(obj: Object) -> None:
         obj["spec"].pop("unschedulable", None)
         # Of a cordon and its taint the one goes with the other.
@@ -33,10 +35,10 @@ def uncordon(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     return [Change(f"uncordon {node.name}", 1, f"kubectl uncordon {node.name}", edit_node=edit)]
 
 
-def tolerate(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+def tolerate(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     """Its taints; one that stands for a cordon is left to `uncordon`."""
     if node.is_unschedulable:
-        return uncordon(pod, node)
+        return uncordon(plugin, pod, node)
     taints = [taint for taint in node.repelling_taints if not is_tolerated(pod.tolerations, taint)]
     spelled = ", ".join(_spelled(taint) for taint in taints)
 
@@ -57,18 +59,19 @@ def tolerate(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     ]
 
 
-def match_labels(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
-    """Label the node, where the pod names labels; or drop what the pod asks for."""
+def match_labels(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+    """Label the node, where that is anybody's to do; or drop what the pod asks for."""
     wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
     missing = {key: value for key, value in wanted.items() if node.labels.get(key) != value}
-    changes: list[Change] = []
-    if missing:
-        pairs = " ".join(f"{key}={value}" for key, value in missing.items())
-        overwrite = " --overwrite" if any(key in node.labels for key in missing) else ""
-        command = f"kubectl label node {node.name} {pairs}{overwrite}"
-        changes.append(Change(f"label {node.name} with {pairs}", 2, command, edit_node=_label(missing)))
-        changes.append(Change(f"drop {pairs} from the pod's nodeSelector", 3, edit_pod=_drop_selector(missing)))
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
+    changes: list[Change] = []
+    for of_affinity in _labels_of_terms(affinity.get(REQUIRED) or {}, node) or [{}]:
+        labels = {**of_affinity, **missing}
+        if labels and not any(_is_kubelets(key) for key in labels):
+            changes.append(_label(labels, node))
+    if missing:
+        pairs = _pairs(missing)
+        changes.append(Change(f"drop {pairs} from the pod's nodeSelector", 3, edit_pod=_drop_selector(missing)))
     if affinity.get(REQUIRED):
         changes.append(Change("drop the pod's required node affinity", 4, edit_pod=_drop_affinity("nodeAffinity")))
     if missing and affinity.get(REQUIRED):
@@ -76,7 +79,35 @@ def match_labels(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     return changes
 
 
-def free_ports(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+def _labels_of_terms(affinity: Mapping[str, Any], node: NodeInfo) -> list[dict[str, str]]:
+    """For each term that only wants labels with certain values: those that the node lacks."""
+    terms = [term.get("matchExpressions") or () for term in affinity.get("nodeSelectorTerms") or ()]
+    return [
+        {e["key"]: e["values"][0] for e in expressions if node.labels.get(e["key"]) not in e["values"]}
+        for expressions in terms
+        if expressions and all(e.get("operator") == "In" for e in expressions)
+    ]
+
+
+def _is_kubelets(key: str) -> bool:
+    """Labels that say what a node is; a kubelet writes them back."""
+    return key in (HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/instance-type")
+
+
+def _label(labels: Mapping[str, str], node: NodeInfo) -> Change:
+    def edit(obj: Object) -> None:
+        obj["metadata"].setdefault("labels", {}).update(labels)
+
+    overwrite = " --overwrite" if any(key in node.labels for key in labels) else ""
+    command = f"kubectl label node {node.name} {_pairs(labels)}{overwrite}"
+    return Change(f"label {node.name} with {_pairs(labels)}", 2, command, edit_node=edit)
+
+
+def _pairs(labels: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in labels.items())
+
+
+def free_ports(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     taken = [port for port in pod.host_ports if node.has_port_conflict(*port)]
     numbers = ", ".join(f"{number}/{protocol}" for _, protocol, number in taken)
     wanted = {(protocol, number) for _, protocol, number in taken}
@@ -92,7 +123,7 @@ def free_ports(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     return changes + ([room.removal(holders, node)] if holders else [])
 
 
-def loosen_spread(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+def loosen_spread(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     """One constraint after the other, then all of them."""
     hard = [
         (i, constraint)
@@ -113,7 +144,7 @@ def loosen_spread(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     return changes
 
 
-def drop_pod_affinity(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+def drop_pod_affinity(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     """The pod's own rules, or the pods here whose anti-affinity keeps it away."""
     changes: list[Change] = []
     if pod.required_affinity:
@@ -121,17 +152,8 @@ def drop_pod_affinity(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     if pod.required_anti_affinity:
         drop = _drop_affinity("podAntiAffinity")
         changes.append(Change("drop the pod's required pod anti-affinity", 3, edit_pod=drop))
-    guarding = [
-        other
-        for other in node.pods_with_anti_affinity.values()
-        if any(term.matches(pod.namespace, pod.labels, {}) for term in other.required_anti_affinity)
-    ]
-    avoided = [
-        other
-        for other in node.pods.values()
-        if any(term.matches(other.namespace, other.labels, {}) for term in pod.required_anti_affinity)
-    ]
-    in_the_way = list({other.uid: other for other in (*guarding, *avoided)}.values())
+    assert isinstance(plugin, InterPodAffinity)
+    in_the_way = [other for other in node.pods.values() if plugin.keeps_apart(pod, other)]
     return changes + ([room.removal(in_the_way, node)] if in_the_way else [])
 
 
@@ -149,13 +171,6 @@ REMEDIES: Mapping[str, Proposals] = {
 def _spelled(taint: Taint) -> str:
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"the taint {taint['key']}{value}:{taint['effect']}"
-
-
-def _label(labels: Mapping[str, str]) -> Edit:
-    def edit(obj: Object) -> None:
-        obj["metadata"].setdefault("labels", {}).update(labels)
-
-    return edit
 
 
 def _drop_selector(labels: Mapping[str, str]) -> Edit:

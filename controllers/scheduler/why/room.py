@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, amount
 from controllers.scheduler.why.changes import Change
@@ -15,13 +18,26 @@ from kubeloop.apimachinery.quantity import BINARY_SI, of_milli_value, of_value
 MAX_REMOVED = 3  # more pods than this are not proposed to be removed
 
 
-def make_room(pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
-    short = _shortages(pod, node)
+def make_room(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
+    assert isinstance(plugin, NodeResourcesFit)
+    short = plugin.shortages(pod, node)
     changes: list[Change] = []
     if short and all(free > 0 for _, free in short.values()):
         changes.append(_ask_for_less(short))
-    enough = _fewest(pod, node)
+    absent = {name: asked for name, (asked, _) in short.items() if "/" in name and name not in node.allocatable_scalars}
+    if absent and len(absent) == len(short):
+        changes.append(_offer(absent, node))
+    enough = _fewest(plugin, pod, node)
     return changes + ([removal(enough, node)] if enough else [])
+
+
+def _offer(resources: Mapping[str, int], node: NodeInfo) -> Change:
+    """Extended resources that the node does not have at all: whoever has them there tells of them in its status."""
+    amounts = {name: str(asked) for name, asked in resources.items()}
+    status = json.dumps({"status": {"capacity": amounts, "allocatable": amounts}}, separators=(",", ":"))
+    text = f"let {node.name} offer {' and '.join(f'{asked} {name}' for name, asked in amounts.items())}"
+    command = f"kubectl patch node {node.name} --subresource=status --type=merge -p '{status}'"
+    return Change(text, 3, command, edit_node=lambda obj: obj["status"]["allocatable"].update(amounts))
 
 
 def removal(pods: Sequence[PodInfo], node: NodeInfo) -> Change:
@@ -33,18 +49,6 @@ def removal(pods: Sequence[PodInfo], node: NodeInfo) -> Change:
     commands = [f"kubectl delete pod -n {namespace} {' '.join(found)}" for namespace, found in by_namespace.items()]
     text = f"remove {'pod' if len(pods) == 1 else 'pods'} {names} from {node.name}"
     return Change(text, 5 + len(pods), " && ".join(commands), gone=pods)
-
-
-def _shortages(pod: PodInfo, node: NodeInfo) -> dict[str, tuple[int, int]]:
-    """Of each resource there is too little of: what the pod asks for, and what is free."""
-    compared = {
-        CPU: (pod.cpu, node.allocatable_cpu - node.requested_cpu),
-        MEMORY: (pod.memory, node.allocatable_memory - node.requested_memory),
-        EPHEMERAL_STORAGE: (pod.ephemeral_storage, node.allocatable_ephemeral - node.requested_ephemeral),
-    }
-    for name, asked in pod.scalars.items():
-        compared[name] = (asked, node.allocatable_scalars.get(name, 0) - node.requested_scalars.get(name, 0))
-    return {name: (asked, free) for name, (asked, free) in compared.items() if asked > free}
 
 
 def _ask_for_less(short: Mapping[str, tuple[int, int]]) -> Change:
@@ -87,10 +91,10 @@ def _spelled(resource: str, number: int) -> str:
     return str(of_value(number, BINARY_SI) if resource in (MEMORY, EPHEMERAL_STORAGE) else of_value(number))
 
 
-def _fewest(pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:
+def _fewest(fit: NodeResourcesFit, pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:
     """Pods whose room would be enough: one if one is, else the biggest ones; none where nothing helps."""
     removable = [other for other in node.pods.values() if not _comes_back(other)]
-    fits: Callable[[Sequence[PodInfo]], bool] = lambda gone: _has_room(pod, node, gone)  # noqa: E731
+    fits: Callable[[Sequence[PodInfo]], bool] = lambda gone: _has_room(fit, pod, node, gone)  # noqa: E731
     alone = [other for other in removable if fits([other])]
     if alone:
         return [min(alone, key=lambda other: (other.priority, other.cpu, other.memory, other.name))]
@@ -101,11 +105,11 @@ def _fewest(pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:
     return ()
 
 
-def _has_room(pod: PodInfo, node: NodeInfo, gone: Sequence[PodInfo]) -> bool:
+def _has_room(fit: NodeResourcesFit, pod: PodInfo, node: NodeInfo, gone: Sequence[PodInfo]) -> bool:
     without = node.copy()
     for other in gone:
         without.remove_pod(other.uid)
-    return not _shortages(pod, without) and len(without.pods) < without.allowed_pods
+    return not fit.shortages(pod, without) and len(without.pods) < without.allowed_pods
 
 
 def _comes_back(pod: PodInfo) -> bool:

@@ -69,9 +69,10 @@ def _of_node(situation: Situation, name: str, refused: Sequence[Status], gates: 
     node = situation.snapshot.get(name)
     assert node is not None
     proposals: list[Sequence[Change]] = []
-    for plugin in dict.fromkeys(status.plugin for status in refused):
-        known = REMEDIES.get(plugin)
-        of_plugin = known(situation.pod, node) if known is not None else ()
+    plugins = {plugin.NAME: plugin for plugin in situation.framework.plugins}
+    for name_of_plugin in dict.fromkeys(status.plugin for status in refused):
+        known = REMEDIES.get(name_of_plugin)
+        of_plugin = known(plugins[name_of_plugin], situation.pod, node) if known is not None else ()
         if not of_plugin:
             return
         proposals.append(of_plugin)

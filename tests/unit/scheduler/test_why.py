@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controllers.scheduler.profile import Profile
 from controllers.scheduler.why.cluster import Situation
 from controllers.scheduler.why.explanation import Explanation, explain
 from controllers.scheduler.why.report import as_json, as_text
@@ -157,3 +158,59 @@ def test_equal_nodes_share_the_first_place() -> None:
 
     assert ["a", "b"] == as_json(told)["winners"]
     assert "equal: chance decides" in as_text(told)
+
+
+WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
+
+
+def test_what_a_kubelet_says_of_its_node_is_not_relabelled() -> None:
+    """A pod that names a host by its label is not helped by giving another node that name."""
+    scene = Scene([a_node("a"), a_node("b")], [a_pod("q").spec(**WITH_PORT).on("a")])
+    pod = a_pod("p").node_selector(**{"kubernetes.io/hostname": "a"}).spec(**WITH_PORT)
+
+    told = [[change.text for change in remedy.changes] for remedy in explained(scene, pod).remedies]
+
+    assert not any("label b" in text for changes in told for text in changes)
+    assert ["drop kubernetes.io/hostname=a from the pod's nodeSelector"] in told
+
+
+def test_labels_that_an_affinity_wants() -> None:
+    """A node is labelled with the first value that would do."""
+    expressions = [{"key": "disk", "operator": "In", "values": ["ssd", "nvme"]}]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+    assert ["label a with disk=ssd"] == smallest(Scene([a_node("a")]), a_pod("p").spec(affinity=affinity))
+
+
+def test_a_resource_that_no_node_has() -> None:
+    """It can be told of in the status of a node, as device plugins do."""
+    told = as_json(explained(Scene([a_node("a")]), a_pod("p").requests(**{"example.com/gpu": "2"})))
+
+    (change,) = told["remedies"][0]["changes"]
+    assert "let a offer 2 example.com/gpu" == change["text"]
+    assert change["command"].startswith("kubectl patch node a --subresource=status --type=merge -p ")
+
+
+def test_resources_that_the_profile_ignores_are_not_short() -> None:
+    """What NodeResourcesFit does not look at needs no remedy, though a node has none of it."""
+    profile = Profile(args={"NodeResourcesFit": {"ignoredResources": ["example.com/gpu"]}})
+    scene = Scene([a_node("a")], profile=profile)
+
+    assert ["let the pod ask for 4 cpu (now 9) at most"] == smallest(
+        scene, a_pod("p").requests(**{"cpu": "9", "example.com/gpu": "1"})
+    )
+
+
+def test_pods_kept_apart_by_labels_of_namespaces() -> None:
+    """Anti-affinity by namespaceSelector is understood when pods to remove are looked for."""
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {},
+        "namespaceSelector": {"matchLabels": {"t": "x"}},
+    }
+    shy = with_affinity(a_pod("shy").namespace("other"), "podAntiAffinity", term)
+    namespace = {"kind": "Namespace", "metadata": {"name": "default", "labels": {"t": "x"}}}
+    scene = Scene([a_node("a")], [shy.on("a")], others={"Namespace": [namespace]})
+
+    assert ["remove pod other/shy from a"] == smallest(scene, a_pod("p"))
