@@ -116,11 +116,12 @@ class ReplicaSetReconciler:
         """The active pods, adopted and released as need be, and those on their way out."""
         selector = self._kind.selector_of(owner)
         candidates = children.candidates(self._pods, owner)
-        active = [pod for pod in candidates if pods.is_active(pod)]
+        living = [pod for pod in candidates if not pods.is_terminal(pod)]
+        active = [pod for pod in living if not is_being_deleted(pod)]
         terminating = [
             pod
-            for pod in candidates
-            if pods.is_terminating(pod) and is_controlled_by(pod, owner) and selector.matches(labels_of(pod))
+            for pod in living
+            if is_being_deleted(pod) and is_controlled_by(pod, owner) and selector.matches(labels_of(pod))
         ]
         claimed = await claim_children(self._api, owner, self._kind.resource, selector, active, PODS)
         return claimed, terminating

@@ -27,11 +27,14 @@ def compute(
     min_ready_seconds = spec.get("minReadySeconds") or 0
     wanted_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     ready = [pod for pod in active if pods.is_ready(pod)]
+    available = len(ready)  # all of them, where nothing has to pass: a thousand pods need not be asked again
+    if min_ready_seconds:
+        available = sum(pods.is_available(pod, min_ready_seconds, now) for pod in ready)
     status: Object = {
         "replicas": len(active),
         "fullyLabeledReplicas": sum(wanted_labels.items() <= labels_of(pod).items() for pod in active),
         "readyReplicas": len(ready),
-        "availableReplicas": sum(pods.is_available(pod, min_ready_seconds, now) for pod in ready),
+        "availableReplicas": available,
         "observedGeneration": generation_of(owner),
     }
     if terminating is not None:
