@@ -115,27 +115,6 @@ class ProcessesSuite:
 
         assert b"" == self.run(main())
 
-    def test_reading_what_never_ends_lets_others_go_on(self) -> None:
-        """A program that always has more to say is not the only one there is."""
-
-        async def main() -> int:
-            process = await self.make().start(self.command("yes"))
-
-            async def read_on() -> None:
-                while await process.read(STDOUT):
-                    pass
-
-            reading = asyncio.ensure_future(read_on())
-            for _ in range(100):
-                await asyncio.sleep(0)
-            process.signal(signal.SIGKILL)
-            code = await process.wait()
-            process.close()
-            await reading
-            return code
-
-        assert 137 == self.run(main())
-
     def test_a_program_that_is_not_there_is_told(self) -> None:
         """In a container runtime's words."""
         with pytest.raises(CannotStart, match=r'^exec: "no-such-program": executable file not found in \$PATH$'):

@@ -155,12 +155,6 @@ async def _env(process: FakeProcess) -> int:
     return 0
 
 
-async def _yes(process: FakeProcess) -> int:
-    while True:
-        process.print("y\n")
-        await process.sleep(0)
-
-
 async def _pwd(process: FakeProcess) -> int:
     process.print(f"{process.command.working_dir}\n")
     return 0
@@ -181,6 +175,5 @@ BUILT_IN: Mapping[str, Program] = {
     "sleep": _sleep,
     "env": _env,
     "pwd": _pwd,
-    "yes": _yes,
     "sh": _sh,
 }

@@ -11,15 +11,21 @@ from typing import Any
 
 import pytest
 
-from kubelet_sim import simulator
+from kubelet_sim import pod_spec, simulator
 from kubelet_sim.faults.definition import FAULTS
+from kubelet_sim.observations import Ended, Started
 from kubelet_sim.process.machine import Machine
+from kubelet_sim.process.runtime import ProcessRuntime
 from kubelet_sim.settings import Settings
+from kubelet_sim.state import Container, PodRuntime, State
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import CONFIG_MAPS, EVENTS, PODS
 from kubeloop.client.api import STRATEGIC
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
+from kubeloop.testing.virtual_time import EPOCH, LoopClock, run
 from tests.testkit.fake_processes import FakeNetwork, FakeProcess, FakeProcesses
+from tests.unit.kubelet_sim.played_pod import a_container, a_pod
+from tests.unit.kubelet_sim.process.test_world import AnApi
 from tests.unit.kubelet_sim.test_faults import phase_is_served
 from tests.unit.kubelet_sim.test_nodes import KUBELET, pod_on, ready_nodes
 
@@ -412,6 +418,30 @@ def test_a_config_map_that_comes_later_is_waited_for(tmp_path: Path) -> None:
         assert "blue" == world.processes.started[0].command.environment["COLOUR"]
 
     run_processes(tmp_path, check)
+
+
+def test_nothing_is_started_on_news_that_nobody_has_heard(tmp_path: Path) -> None:
+    """A process that has ended since its pod was looked at is not missing: its end is about to be told."""
+
+    async def main() -> None:
+        processes, woken = FakeProcesses(), list[Any]()
+        machine, api = Machine(tmp_path, "/bin", processes, FakeNetwork()), AnApi()
+        runtime = ProcessRuntime(machine, api, LoopClock(), woken.append, list)  # type: ignore[arg-type]
+        running = asyncio.ensure_future(runtime.run())
+        obj = a_pod(a_container(command=["sh", "-c", "exit 1"]))
+        pod = pod_spec.read(obj, 0, is_real=runtime.runs)
+        creating = PodRuntime(pod.uid, EPOCH, (Container("c", State.CREATING),))
+        for _ in range(3):
+            await runtime.carry_out(obj, pod, creating)
+            await asyncio.sleep(1)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+        assert 1 == len(processes.started)
+        assert [Started, Ended] == [type(one) for one in runtime.observed(pod.uid)]
+        assert {pod.key} == set(woken)
+
+    run(main())
 
 
 def test_a_node_that_was_off_has_lost_its_processes(tmp_path: Path) -> None:
