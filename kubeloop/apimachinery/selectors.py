@@ -24,7 +24,7 @@ EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "=", "==", "!="
 
 # How objects spell the operators; Gt and Lt only in node selectors.
 _LABEL_SELECTOR_OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
-_NODE_SELECTOR_OPERATORS = {**_LABEL_SELECTOR_OPERATORS, "Gt": GREATER, "Lt": LESS}
+NODE_SELECTOR_OPERATORS = {**_LABEL_SELECTOR_OPERATORS, "Gt": GREATER, "Lt": LESS}
 
 _SIGNS = {EQUALS: "=", DOUBLE_EQUALS: "==", NOT_EQUALS: "!=", GREATER: ">", LESS: "<"}
 _is_integer = re.compile(r"[+-]?[0-9]+").fullmatch
@@ -137,9 +137,9 @@ def from_node_expressions(expressions: Sequence[Mapping[str, Any]]) -> Selector:
     requirements = []
     for expression in expressions:
         operator = expression.get("operator", "")
-        if operator not in _NODE_SELECTOR_OPERATORS:
+        if operator not in NODE_SELECTOR_OPERATORS:
             raise SelectorError(f"{field.go_quote(operator)} is not a valid node selector operator")
-        requirements.append(_from_expression(expression, _NODE_SELECTOR_OPERATORS[operator]))
+        requirements.append(_from_expression(expression, NODE_SELECTOR_OPERATORS[operator]))
     return Selector(requirements)
 
 

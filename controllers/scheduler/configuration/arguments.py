@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from controllers.scheduler.affinity_terms import PREFERRED, REQUIRED
 from kubeloop.apimachinery.field import (
     FieldError,
     duplicate,
@@ -14,6 +15,7 @@ from kubeloop.apimachinery.field import (
     not_supported,
     required,
 )
+from kubeloop.apimachinery.selectors import NODE_SELECTOR_OPERATORS, SelectorError, from_node_expressions
 from kubeloop.apimachinery.validation import qualified_name_errors
 
 Arguments = Mapping[str, Any]
@@ -42,6 +44,28 @@ def inter_pod_affinity(args: Arguments, path: str) -> Iterator[FieldError]:
     weight = args.get("hardPodAffinityWeight", 1)
     if not 0 <= weight <= 100:
         yield invalid(f"{path}.hardPodAffinityWeight", weight, "not in valid range [0, 100]")
+
+
+def node_affinity(args: Arguments, path: str) -> Iterator[FieldError]:
+    added = args.get("addedAffinity") or {}
+    required_terms = (added.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    for i, term in enumerate(required_terms):
+        yield from _node_selector_term(term, index(f"{path}.addedAffinity.{REQUIRED}.nodeSelectorTerms", i))
+    for i, preferred in enumerate(added.get(PREFERRED) or ()):
+        yield from _node_selector_term(preferred.get("preference") or {}, index(f"{path}.addedAffinity.{PREFERRED}", i))
+
+
+def _node_selector_term(term: Arguments, path: str) -> Iterator[FieldError]:
+    """What cannot be understood would match no node."""
+    for i, expression in enumerate(term.get("matchExpressions") or ()):
+        where, operator = index(f"{path}.matchExpressions", i), expression.get("operator") or ""
+        if operator not in NODE_SELECTOR_OPERATORS:
+            yield not_supported(f"{where}.operator", operator, NODE_SELECTOR_OPERATORS)
+            continue
+        try:
+            from_node_expressions([expression])
+        except SelectorError as error:
+            yield invalid(where, expression, str(error))
 
 
 def node_resources_balanced_allocation(args: Arguments, path: str) -> Iterator[FieldError]:
@@ -148,6 +172,7 @@ def _label_name(name: str, path: str) -> Iterator[FieldError]:
 ARGUMENT_CHECKS: Mapping[str, Check] = {
     "DefaultPreemption": default_preemption,
     "InterPodAffinity": inter_pod_affinity,
+    "NodeAffinity": node_affinity,
     "NodeResourcesBalancedAllocation": node_resources_balanced_allocation,
     "NodeResourcesFit": node_resources_fit,
     "PodTopologySpread": pod_topology_spread,

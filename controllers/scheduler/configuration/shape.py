@@ -52,15 +52,27 @@ CONFIGURATION: Mapping[str, Shape] = {
 _RESOURCES = [{"name": str, "weight": int}]
 _CURVE = [{"utilization": int, "score": int}]
 _STRATEGY = {"type": str, "resources": _RESOURCES, "requestedToCapacityRatio": {"shape": _CURVE}}
-_CONSTRAINT = {"maxSkew": int, "topologyKey": str, "whenUnsatisfiable": str, "labelSelector": ANY}
+_CONSTRAINT = {
+    "maxSkew": int,
+    "topologyKey": str,
+    "whenUnsatisfiable": str,
+    "labelSelector": ANY,
+    "minDomains": int,
+    "nodeAffinityPolicy": str,
+    "nodeTaintsPolicy": str,
+    "matchLabelKeys": [str],
+}
+_EXPRESSIONS = [{"key": str, "operator": str, "values": [str]}]
+_TERM = {"matchExpressions": _EXPRESSIONS, "matchFields": _EXPRESSIONS}
 # Of plugins that are not named here, the arguments are their own affair.
 ARGUMENTS: Mapping[str, Mapping[str, Shape]] = {
     "DefaultPreemption": {"minCandidateNodesPercentage": int, "minCandidateNodesAbsolute": int},
+    "DynamicResources": {"filterTimeout": str, "bindingTimeout": str},
     "InterPodAffinity": {"hardPodAffinityWeight": int, "ignorePreferredTermsOfExistingPods": bool},
     "NodeAffinity": {
         "addedAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": ANY,
-            "preferredDuringSchedulingIgnoredDuringExecution": [ANY],
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [_TERM]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": int, "preference": _TERM}],
         }
     },
     "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},

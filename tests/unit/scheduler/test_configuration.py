@@ -123,6 +123,28 @@ def test_several_profiles_and_the_rest_of_the_file() -> None:
     assert {"leaderElect": False} == found.leader_election
 
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ADDED = f"{{{REQUIRED}: {{nodeSelectorTerms: [{{matchExpressions: [{{key: disk, operator: Is, values: [a]}}]}}]}}}}"
+
+
+def test_default_constraints_may_say_all_that_a_pods_own_may() -> None:
+    """But for a selector, which is found for each pod."""
+    found = configured(
+        """
+        profiles:
+          - pluginConfig:
+              - name: PodTopologySpread
+                args:
+                  defaultingType: List
+                  defaultConstraints:
+                    - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, nodeTaintsPolicy: Honor}
+        """
+    )
+
+    (constraint,) = found.profiles[0].args["PodTopologySpread"]["defaultConstraints"]
+    assert "Honor" == constraint["nodeTaintsPolicy"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -166,6 +188,15 @@ def test_several_profiles_and_the_rest_of_the_file() -> None:
         (
             "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]",
             'Unsupported value: "Best": supported values: "LeastAllocated", "MostAllocated"',
+        ),
+        (
+            f"profiles: [{{pluginConfig: [{{name: NodeAffinity, args: {{addedAffinity: {ADDED}}}}}]}}]",
+            f"args.addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: "
+            '"Is": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: DynamicResources, args: {timeout: 1s}}]}]",
+            'unknown field "profiles[0].pluginConfig[0].args.timeout"',
         ),
         ("parallelism: 0\npercentageOfNodesToScore: -1", "[parallelism: Invalid value: 0: should be"),
     ],
