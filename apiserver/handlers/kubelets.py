@@ -24,7 +24,7 @@ from apiserver.outgoing.outgoing import Outgoing
 from apiserver.outgoing.trust import Trust
 from apiserver.outgoing.upgrade import Streams, joined, upgraded
 from apiserver.registry.options import Query
-from kubeloop.apimachinery.errors import ApiError, BadRequest, Forbidden, InternalError, NotFound
+from kubeloop.apimachinery.errors import ApiError, BadRequest, Forbidden, InternalError, NotFound, ServiceUnavailable
 from kubeloop.apimachinery.forwarding import (
     DEFAULT_KUBELET_PORT,
     NODE_HEADER,
@@ -93,7 +93,9 @@ class Kubelets:
     def of_pod(self, call: Call, pod: ReadOnlyObject, node: ReadOnlyObject | None, scheme: str, port: str) -> Relayed:
         """What a port of the pod answers. `scheme`, `port`: "" where none is asked for."""
         ip = pod["status"]["podIP"]
-        number = port or ("443" if scheme == "https" else "80")
+        number = _WELL_KNOWN_PORTS.get(port or scheme or "http", port)
+        if not number.isdecimal() or not number.isascii():
+            raise ServiceUnavailable(f"error trying to reach service: dial tcp: lookup tcp/{number}: unknown port")
         shown = f"[{ip}]:{number}" if ":" in ip else f"{ip}:{number}"
         is_simulated = node is not None and kubelet_port_here(node) is not None
         peer = self._peer(node) if node is not None and is_simulated else Peer(None, Trust(""), shown)
@@ -223,6 +225,7 @@ def _node_address(node: ReadOnlyObject) -> str:
     return f"[{found}]:{port}" if ":" in found else f"{found}:{port}"
 
 
+_WELL_KNOWN_PORTS = {"http": "80", "https": "443"}  # of those that Go would look up, what anybody asks for
 _ADDRESS_TYPES = ("InternalIP", "ExternalIP", "Hostname")  # as kubeadm prefers them
 
 

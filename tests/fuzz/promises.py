@@ -39,13 +39,14 @@ UPSTREAM_ERRORS: tuple[str, ...] = (
     "[target.kind: ",
     # A Service where no ServiceCIDR has an address left, or all were deleted (registry/core/service/storage/alloc.go).
     "Internal error occurred: failed to allocate a serviceIP for Service ",
-    # A proxy to a Service without endpoints.
+    # A proxy to a Service without endpoints, or without the port (registry/core/service/storage/storage.go).
     "no endpoints available for service ",
-    # A node that nobody serves (LocationStreamer, UpgradeAwareHandler).
+    "no service port ",
+    # A node that nobody serves, or that has no address (LocationStreamer, UpgradeAwareHandler, proxy.Transport).
     'Get "https://',
     "error dialing backend: ",
-    # Not upstream's: docs/compatibility.md tells what the simulated nodes do not serve.
-    "the simulated nodes of this cluster do not serve ",
+    "error trying to reach service: ",
+    "no preferred addresses found; known addresses: ",
 )
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _BUILT_IN = (b" /api/", *(f" /apis/{kind.group}/".encode() for kind in KINDS if kind.group))
