@@ -151,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
         "--init-seconds",
         type=float,
         default=default.init_seconds,
-        help="how long an init container runs of which nothing else is known (default %(default)s)",
+        help="how long an init container, or one of a Job, runs of which nothing else is known (default %(default)s)",
     )
     pods.add_argument(
         "--stages",

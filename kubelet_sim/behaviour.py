@@ -11,8 +11,8 @@ Said by annotations on the pod (annotations.py):
 How probes go (probes.py), what a container uses of CPU and memory (usage.py) and what it logs (log.py) is said in the
 same way.
 
-Without them, the command is guessed at (commands.py), probes pass, and an init container ends well after a
-while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
+Without them, the command is guessed at (commands.py), probes pass, and an init container or one of a Job ends well
+after a while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
 """
 
 from __future__ import annotations

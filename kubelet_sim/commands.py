@@ -1,11 +1,12 @@
 """When does a command end, and how? A guess from what is written in a container's command and args.
 
-The command is played through by the shell of `kubelet_sim.shell`, in no time. None means that it never ends, or that
-something in it is not known: such a container runs until it is told to stop.
+The command is played through by the shell of `kubelet_sim.shell`, in no time. None means that something in it is not
+known.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,12 +21,15 @@ from kubelet_sim.shell.world import World
 
 @dataclass(frozen=True, slots=True)
 class Ending:
+    """`after_seconds` is infinite for a command that is known never to end."""
+
     after_seconds: float
     exit_code: int
 
 
 _AT_ONCE_SECONDS = 0.1
-_MAX_STEPS = 3000  # of a script whose end is not found until then nobody knows the end
+_MAX_STEPS = 3000  # a script that goes on then is taken to go on for ever
+_NEVER = Ending(math.inf, 0)
 
 # Programs that the shell does not play, by their base names.
 ENDINGS: dict[str, Ending] = {
@@ -82,6 +86,10 @@ def _guess(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -
     for _ in range(_MAX_STEPS):
         if not play.step():
             break
+    else:
+        return _NEVER
+    if play.is_endless:
+        return _NEVER
     if play.exit_code is None:
         return None
     return Ending(max(play.elapsed_seconds, _AT_ONCE_SECONDS), play.exit_code)

@@ -11,7 +11,15 @@ from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
 from kubelet_sim.faults.registry import Influence
 from kubelet_sim.state import ContainerSpec, PodSpec, Role
-from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, is_being_deleted, key_of, metadata, uid_of
+from kubeloop.apimachinery.meta import (
+    ReadOnlyObject,
+    annotations_of,
+    controller_of,
+    is_being_deleted,
+    key_of,
+    metadata,
+    uid_of,
+)
 from kubeloop.apimachinery.times import parse_time
 
 IsReal = Callable[[Any], bool]  # of the JSON of a container
@@ -20,7 +28,9 @@ IsReal = Callable[[Any], bool]  # of the JSON of a container
 def read(
     pod: ReadOnlyObject, init_seconds: float, influence: Influence | None = None, is_real: IsReal = lambda fields: False
 ) -> PodSpec:
-    """`init_seconds`: how long an init container runs of which nothing is said. `influence`: what faults say of it.
+    """`init_seconds`: how long an init container, or one of a Job, runs of which nothing is known.
+
+    `influence`: what faults say of it.
 
     `is_real`: whether a container is run as a process; then nothing that is said about its behaviour counts.
     """
@@ -71,7 +81,7 @@ def annotation_errors(pod: ReadOnlyObject) -> list[str]:
 def _container(
     pod: ReadOnlyObject, fields: Any, role: Role, init_seconds: float, influence: Influence | None
 ) -> ContainerSpec:
-    default_exit_seconds = init_seconds if role is Role.INIT else NEVER
+    default_exit_seconds = init_seconds if _is_made_to_end(pod, role) else NEVER
     behaviour = _behaviour(pod, fields, default_exit_seconds, influence)
     return ContainerSpec(fields["name"], fields.get("image") or "", role, fields, behaviour)
 
@@ -90,6 +100,14 @@ def _behaviour(pod: ReadOnlyObject, fields: Any, default_exit_seconds: float, in
         return behaviour_of(fields, influence.over(own), default_exit_seconds, late=said, since=since)
     except BehaviourError:
         return behaviour_of(fields, {}, default_exit_seconds)
+
+
+def _is_made_to_end(pod: ReadOnlyObject, role: Role) -> bool:
+    """Init containers are, and those of Jobs: somebody waits for them."""
+    if role is Role.REGULAR:
+        controller = controller_of(pod)
+        return controller is not None and controller.get("kind") == "Job"
+    return role is Role.INIT
 
 
 def _init_role(fields: Any) -> Role:

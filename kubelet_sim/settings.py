@@ -15,8 +15,8 @@ SIMULATED, PROCESS = "simulated", "process"  # what runs the containers
 class Settings:
     """`image_pull_seconds`: the longest that a pod waits for its images, each pod a random share of it.
 
-    `init_seconds`: how long an init container runs of which nothing else is known. `pod_cidr` is cut into a block a
-    node for those that nobody gave a podCIDR. Of `shards` processes this is number `shard`.
+    `init_seconds`: how long an init container, or one of a Job, runs of which nothing else is known. `pod_cidr` is cut
+    into a block a node for those that nobody gave a podCIDR. Of `shards` processes this is number `shard`.
     """
 
     nodes: int = 3

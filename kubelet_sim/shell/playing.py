@@ -21,12 +21,15 @@ class Written(NamedTuple):
 
 
 class Play:
-    """`exit_code` is None until the command has ended; `is_stuck`: it will not end, or goes on as nobody knows."""
+    """`exit_code` is None until the command has ended.
+
+    `is_stuck`: it will not end (`is_endless`), or goes on as nobody knows.
+    """
 
     def __init__(self, world: World, command: Sequence[str]) -> None:
         self.elapsed_seconds = 0.0
         self.exit_code: int | None = None
-        self.is_stuck = False
+        self.is_stuck = self.is_endless = False
         self.written: list[Written] = []  # taken by whoever steps
         world.elapsed = lambda: self.elapsed_seconds
         self._running = shell_in(world).call(command)
@@ -44,13 +47,16 @@ class Play:
         except Exit as end:
             self.exit_code = end.code
             return False
-        except (UnknownProgram, Forever, Jump, RecursionError):
+        except Forever:
+            self.is_stuck = self.is_endless = True
+            return False
+        except (UnknownProgram, Jump, RecursionError):
             self.is_stuck = True
             return False
         self._answer = "" if isinstance(effect, ReadLine) else None  # a container has no standard input
         match effect:
             case Sleep(seconds) if math.isinf(seconds):
-                self.is_stuck = True
+                self.is_stuck = self.is_endless = True
             case Sleep(seconds):
                 self.elapsed_seconds += seconds
             case Write(stream, text):

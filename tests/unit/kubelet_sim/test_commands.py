@@ -10,6 +10,8 @@ from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import behaviour_of
 from kubelet_sim.commands import Ending, guess, shell_at
 
+NEVER_ENDS = Ending(NEVER, 0)
+
 
 @pytest.mark.parametrize(
     ("command", "ending"),
@@ -19,7 +21,7 @@ from kubelet_sim.commands import Ending, guess, shell_at
         (["echo", "hello"], Ending(0.1, 0)),
         (["sleep", "30"], Ending(30, 0)),
         (["sleep", "1m", "0.5"], Ending(60.5, 0)),
-        (["sleep", "infinity"], None),
+        (["sleep", "infinity"], NEVER_ENDS),
         (["sh", "-c", "exit 1"], Ending(0.1, 1)),
         (["sh", "-ec", "exit 42"], Ending(0.1, 42)),
         (["/bin/bash", "-c", "echo 'a; b' && sleep 5 && exit 3"], Ending(5.001, 3)),
@@ -31,7 +33,7 @@ from kubelet_sim.commands import Ending, guess, shell_at
         (["sh", "-c", "for i in 1 2 3; do echo $i; sleep 1; done"], Ending(3.003, 0)),
         (["sh", "-c", "i=0; while [ $i -lt 4 ]; do i=$((i+1)); sleep 5; done; exit $i"], Ending(20.005, 4)),
         (["sh", "-c", "if false; then sleep 9; else sleep 2; fi || exit 7"], Ending(2.001, 0)),
-        (["sh", "-c", "until false; do sleep 1; done"], None),
+        (["sh", "-c", "until false; do sleep 1; done"], NEVER_ENDS),
         (["sh", "-c", "cat /config/answer"], None),
         (["wget", "web:80"], Ending(0.1, 0)),
         (["sh", "-c", "wget -qO- web"], Ending(0.1, 0)),
@@ -41,10 +43,10 @@ from kubelet_sim.commands import Ending, guess, shell_at
         (["sh", "-c", "curl -s web > page; cat page"], None),
         (["sh", "-c", "wget web/page; cat page"], None),
         (["sh", "-c", "curl -s web | true; exit 5"], Ending(0.1, 5)),
-        (["sh", "-c", "while sleep 0.01; do wget -qO- web; done"], None),
+        (["sh", "-c", "while sleep 0.01; do wget -qO- web; done"], NEVER_ENDS),
         (["sh", "-c", "$COMMAND"], None),
         (["sh", "-c", "sleep 5 & sleep 9"], None),
-        (["sh", "-c", "while true; do date; done"], None),
+        (["sh", "-c", "while true; do date; done"], NEVER_ENDS),
         (["sh", "-c", "echo ready; nginx"], None),
         (["sh", "-c", "echo 'unclosed"], None),
         (["sh", "start.sh"], None),

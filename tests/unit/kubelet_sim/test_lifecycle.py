@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubeloop.apimachinery.meta import Object
-from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod, state_of
+from tests.unit.kubelet_sim.played_pod import INIT_SECONDS, PlayedPod, a_container, a_pod, state_of
 
 SHELL = ["sh", "-c"]
 
@@ -187,6 +187,25 @@ def test_init_containers_go_one_by_one(seconds: float, first: str, second: str, 
 
     assert [first, second, main] == [state_of(status, name) for name in ("one", "two", "c")]
     assert initialized == played.condition("Initialized")[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "phase"),
+    [
+        ("Job", ["webhook-certgen", "create"], "Succeeded"),
+        ("Job", ["sleep", "infinity"], "Running"),
+        ("Job", ["sh", "-c", "exit 1"], "Failed"),
+        ("ReplicaSet", ["webhook-certgen", "create"], "Running"),
+        ("", ["webhook-certgen", "create"], "Running"),
+    ],
+)
+def test_what_a_job_runs_ends_unless_it_is_known_not_to(kind: str, command: list[str], phase: str) -> None:
+    """Hooks of charts are Jobs of programs that nobody here knows, and are waited for."""
+    obj = a_pod(a_container(command=command), restartPolicy="Never")
+    if kind:
+        obj["metadata"]["ownerReferences"] = [{"kind": kind, "name": "owner", "uid": "1", "controller": True}]
+
+    assert phase == PlayedPod(obj).until(INIT_SECONDS + 1)["phase"]
 
 
 def test_a_failed_init_container_fails_a_pod_that_never_restarts() -> None:
