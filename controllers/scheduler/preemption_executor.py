@@ -51,8 +51,8 @@ class PreemptionExecutor:
 
     async def _preempt(self, pod: PodInfo, node_name: str, victims: list[PodInfo]) -> None:
         """All but the last go first: the pod is not tried again before the last one was asked to go."""
+        await self._take_back_promises(pod, node_name)
         try:
-            await self._take_back_promises(pod, node_name)
             async with asyncio.TaskGroup() as group:
                 for victim in victims[:-1]:
                     group.create_task(self._remove(pod, node_name, victim))
@@ -66,10 +66,14 @@ class PreemptionExecutor:
             self._activate([pod.uid])
 
     async def _take_back_promises(self, pod: PodInfo, node_name: str) -> None:
-        """Less important pods were promised this node too: let them look elsewhere."""
+        """Less important pods were promised this node too: let them look elsewhere. The victims go even if they cannot
+        be told."""
         for other in self._nominator.on_node(node_name):
             if other.priority < pod.priority and (patch := status_patch(other.pod, None, "", "")):
-                await patch_status(self._api, other.pod, patch)
+                try:
+                    await patch_status(self._api, other.pod, patch)
+                except ApiError as error:
+                    log.error("cannot take back a promise", pod=str(other.key), node=node_name, error=error.message)
 
     async def _remove(self, pod: PodInfo, node_name: str, victim: PodInfo) -> None:
         note = f"Preempted by pod {pod.uid} on node {node_name}"
