@@ -159,10 +159,10 @@ def _resources(settings: Settings) -> Object:
 
 
 def _node_info(identity: NodeIdentity, settings: Settings) -> Object:
-    """Ids that look like a machine's and are the same at every start."""
+    """Ids that look like a machine's and are the same at every start. None is a number: templates write it as it is."""
     number = f"{identity.index:012x}"
     return {
-        "machineID": f"{identity.index:032x}",
+        "machineID": f"f{identity.index:031x}",
         "systemUUID": f"00000000-0000-4000-8000-{number}",
         "bootID": f"00000000-0000-4000-9000-{number}",
         "kernelVersion": "6.12.0-kubeloop",

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from kubelet_sim import node_object
+from kubelet_sim.settings import Settings
 from kubelet_sim.stages.sources import stages_of
 from kubeloop.apimachinery.conditions import conditions_of, get_condition, is_true
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import EVENTS, NODES
+from kubeloop.apimachinery.times import parse_time
+from kubeloop.apimachinery.yaml_text import parse_yaml
 from kubeloop.testing.cluster import Cluster
 from tests.unit.kubelet_sim.stages.stage import a_stage, where
 from tests.unit.kubelet_sim.test_nodes import ready_nodes, run_nodes, writes_to
 
+NOW = parse_time("2026-01-01T00:00:00Z")
 NODE = {"apiGroup": "v1", "kind": "Node"}
 
 
@@ -89,3 +94,11 @@ def test_a_node_is_given_over_by_a_label_and_comes_back() -> None:
         await cluster.eventually(lambda: ready_nodes(cluster, 2))
 
     run_nodes(check, nodes=2, stages=stages)
+
+
+def test_what_a_node_is_can_be_written_unquoted() -> None:
+    """kwok's own stages put the ids of nodeInfo into YAML as they are: none may be read as a number."""
+    status = node_object.status(node_object.identity(Settings(), 7), Settings(), (), NOW)
+
+    for text in status["nodeInfo"].values():
+        assert isinstance(parse_yaml(f"x: {text or repr('')}".encode())["x"], str)
