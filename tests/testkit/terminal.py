@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
-import signal
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -22,19 +22,23 @@ class Terminal:
         self._shown = ""
 
     def __enter__(self) -> Self:
-        # The child becomes the program at once, so what other threads hold does not matter to it.
-        self._pid, self._fd = pty.fork()
-        if self._pid == 0:
-            os.execve(self._command[0], list(self._command), dict(self._environment))
-        self._code: int | None = None
+        self._fd, other_end = pty.openpty()
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=other_end,
+            stdout=other_end,
+            stderr=other_end,
+            env=dict(self._environment),
+            start_new_session=True,
+        )
+        os.close(other_end)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._code is None:
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        self._process.kill()
+        self._process.wait()
         os.close(self._fd)
 
     def wait_for(self, text: str) -> str:
@@ -55,8 +59,7 @@ class Terminal:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while seen := self._read(deadline):
             self._shown += seen
-        self._code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-        return self._shown, self._code
+        return self._shown, self._process.wait(DEADLINE_SECONDS)
 
     def _read(self, deadline: float) -> str:
         """What comes next; "" at the end."""
