@@ -2,6 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests that wait for real processes leave their core to others, so there are more workers than cores.
+WORKERS ?= 4
+# Tests start hundreds of Python processes: where bytecode is not kept, most of their time is compiling.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup up demo test check report bench clean
 .DEFAULT_GOAL := help
@@ -31,7 +35,7 @@ $(VENV)/.client-tools: tests/e2e/clients/tools.txt $(VENV)/.installed
 	@touch $@
 
 test: setup $(VENV)/.client-tools ## run all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: setup ## lint, types and layers
 	@$(BIN)/ruff format --check .

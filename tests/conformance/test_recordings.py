@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Condition
 
 import pytest
 
@@ -21,12 +23,46 @@ def _lines(name: str) -> list[str]:
 AREAS, DIFFERENT = _lines("must_pass.txt"), _lines("known_differences.txt")
 HELD = [recording for recording in recordings(AREAS) if recording.name not in DIFFERENT]
 COMPATIBILITY = Path(__file__).parents[2] / "docs/compatibility.md"
-# Most of a recording's time is waiting for loops, so a few are played at once.
-AT_ONCE = 6
+# Most of a recording's time is waiting for loops, so many are played at once.
+AT_ONCE = 12
+
+
+class Turns:
+    """Many are at it with others, or one alone: that one waits for those who are at it, and nobody begins meanwhile."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._with_others = 0
+        self._is_alone = False
+
+    @contextmanager
+    def with_others(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_alone)
+            self._with_others += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._with_others -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """For one thread only."""
+        with self._changed:
+            self._is_alone = True
+            self._changed.wait_for(lambda: not self._with_others)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_alone = False
+                self._changed.notify_all()
 
 
 class Player:
-    """Plays all chosen recordings at once, but each serial one by itself, after the others.
+    """Plays all chosen recordings at once, in the order of the tests, but each serial one by itself.
 
     Some look at a status in the very moment in which a loop is about to write the next: on a busy machine one that
     differs is played once more, by itself.
@@ -34,15 +70,22 @@ class Player:
 
     def __init__(self, playing: Servers, chosen: list[Recording], pool: ThreadPoolExecutor) -> None:
         self._playing = playing
+        self._turns = Turns()
         self._played: dict[str, Future[list[str]]] = {
-            recording.name: pool.submit(playing.play, recording) for recording in chosen if not recording.serial
+            recording.name: pool.submit(self._play_with_others, recording)
+            for recording in chosen
+            if not recording.serial
         }
 
     def problems(self, recording: Recording) -> list[str]:
         if not recording.serial and not self._played[recording.name].result():
             return []
-        wait(self._played.values())
-        return self._playing.play(recording)
+        with self._turns.alone():
+            return self._playing.play(recording)
+
+    def _play_with_others(self, recording: Recording) -> list[str]:
+        with self._turns.with_others():
+            return self._playing.play(recording)
 
 
 @pytest.fixture(scope="module")
