@@ -10,18 +10,11 @@ from threading import Condition
 
 import pytest
 
+from tests.conformance.held import AREAS, DIFFERENT, HELD
 from tests.conformance.servers import Recording, Servers, recordings, servers
 
 pytestmark = pytest.mark.e2e
 
-
-def _lines(name: str) -> list[str]:
-    text = Path(__file__).with_name(name).read_text()
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-AREAS, DIFFERENT = _lines("must_pass.txt"), _lines("known_differences.txt")
-HELD = [recording for recording in recordings(AREAS) if recording.name not in DIFFERENT]
 COMPATIBILITY = Path(__file__).parents[2] / "docs/compatibility.md"
 # Most of a recording's time is waiting for loops, so many are played at once.
 AT_ONCE = 12
@@ -62,7 +55,7 @@ class Turns:
 
 
 class Player:
-    """Plays all chosen recordings at once, in the order of the tests, but each serial one by itself.
+    """Plays all chosen recordings at once, in the order of the tests.
 
     Some look at a status in the very moment in which a loop is about to write the next: on a busy machine one that
     differs is played once more, by itself.
@@ -72,13 +65,11 @@ class Player:
         self._playing = playing
         self._turns = Turns()
         self._played: dict[str, Future[list[str]]] = {
-            recording.name: pool.submit(self._play_with_others, recording)
-            for recording in chosen
-            if not recording.serial
+            recording.name: pool.submit(self._play_with_others, recording) for recording in chosen
         }
 
     def problems(self, recording: Recording) -> list[str]:
-        if not recording.serial and not self._played[recording.name].result():
+        if not self._played[recording.name].result():
             return []
         with self._turns.alone():
             return self._playing.play(recording)
@@ -96,7 +87,10 @@ def player(request: pytest.FixtureRequest) -> Iterator[Player]:
         yield Player(playing, chosen, pool)
 
 
-@pytest.mark.parametrize("recording", HELD, ids=lambda recording: recording.name)
+TOGETHER = [recording for recording in HELD if not recording.serial]
+
+
+@pytest.mark.parametrize("recording", TOGETHER, ids=lambda recording: recording.name)
 def test_the_answers_are_those_of_real_kubernetes(player: Player, recording: Recording) -> None:
     """Nothing differs from what was recorded."""
     assert [] == player.problems(recording)
