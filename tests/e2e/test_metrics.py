@@ -50,10 +50,10 @@ def test_an_autoscaler_follows_the_load(stack: Stack) -> None:
     kubectl("set resources deployment web --requests=cpu=100m")
     kubectl("autoscale deployment web --cpu=50% --min=1 --max=5")
     kubectl("annotate deployment web kubeloop.io/cpu-load=200m")
-    eventually(lambda: _replicas(kubectl) == "5", "five pods share the load", within_seconds=60)
+    eventually(lambda: _replicas(kubectl) == "5", "five pods share the load")
     eventually(lambda: "cpu: 50%/50%" in kubectl("get hpa web"), "each has what it is to have")
     kubectl("annotate deployment web kubeloop.io/cpu-load=0 --overwrite")
-    eventually(lambda: _replicas(kubectl) == "1", "there is nothing to do any more", within_seconds=60)
+    eventually(lambda: _replicas(kubectl) == "1", "there is nothing to do any more")
     assert "reason: All metrics below target" in kubectl("describe hpa web")
 
 

@@ -9,9 +9,11 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 POLL_SECONDS = 0.05
+# Long, because it costs nothing where all is well: on busy cores an operator may take half a minute just to start.
+WITHIN_SECONDS = 90.0
 
 
-def eventually(check: Callable[[], Value], why: str, within_seconds: float = 30.0) -> Value:
+def eventually(check: Callable[[], Value], why: str, within_seconds: float = WITHIN_SECONDS) -> Value:
     """What `check` returns as soon as that is true; AssertionError with `why` where it never is.
 
     An AssertionError inside `check` means "not yet": the last one is told in the end.
