@@ -62,8 +62,12 @@ class Image:
             shutil.copy(ROOT / source, into)
 
     def _local(self, text: str) -> str:
-        """The volume's folder is ours, and owned by whom we are; the port is one that is free."""
-        return re.sub(r"\bchown \S+", "true", text).replace("/data", str(self.data)).replace("8001", str(self.port))
+        """The volume's folder is ours, and owned by whom we are; the port is one that is free.
+
+        What `make setup` downloaded need not be downloaded again.
+        """
+        local = re.sub(r"\bchown \S+", "true", text).replace(" --no-cache-dir", "")
+        return local.replace("/data", str(self.data)).replace("8001", str(self.port))
 
 
 @pytest.fixture(scope="module")
