@@ -65,6 +65,11 @@ class Servers:
         _, _, problems = truth.play(target, str(recording.path), PLAYING)
         return list(problems)
 
+    def leftovers(self) -> list[str]:
+        """The namespaces of recordings that were played on the stack and are not gone yet."""
+        items = self._stack.send("GET", "/api/v1/namespaces").json()["items"]
+        return [name for item in items if (name := item["metadata"]["name"]).startswith("truth-")]
+
     def close(self) -> None:
         for target in (self._stack, self._alone):
             target.http.close()

@@ -24,7 +24,7 @@ from kubeloop.cli.state import StackState, is_alive
 from kubeloop.cli.throwaway import ThrowAwayStack, free_port
 from tests.testkit.eventually import eventually
 
-KUBECTL_SECONDS = 90
+KUBECTL_SECONDS = 240
 ROOT = Path(__file__).resolve().parents[2]
 
 
