@@ -23,13 +23,16 @@ volumeBindingMode: WaitForFirstConsumer
 """
 
 
-@pytest.mark.client("Helm", "passwords kept through `lookup`, StatefulSets with claims, `resource-policy: keep`")
+@pytest.mark.client(
+    "Helm", "`--wait-for-jobs`, passwords kept through `lookup`, StatefulSets with claims, `resource-policy: keep`"
+)
 def test_a_database_keeps_its_password_and_its_volumes(helm: Helm) -> None:
     """Over upgrades and reinstallation: what was generated once is found by `lookup`; what is kept is kept."""
     kubectl = helm.kubectl
     kubectl("apply -f -", STORAGE_CLASS)
 
     helm("install pg database --set=persistence.storageClass=charts --wait --wait-for-jobs --timeout=90s")
+    schema = kubectl.json("get job pg-database-schema-1")["status"]
     password = _password(kubectl)
     helm(
         "upgrade pg database --set=persistence.storageClass=charts,parameters.max_connections=200 --wait --timeout=90s"
@@ -37,6 +40,7 @@ def test_a_database_keeps_its_password_and_its_volumes(helm: Helm) -> None:
     kubectl("create job by-hand --from=cronjob/pg-database-backup")
     kubectl("wait --for=condition=Complete job/by-hand --timeout=60s")
 
+    assert 1 == schema["succeeded"], "--wait-for-jobs"
     assert 24 == len(password)
     assert password == _password(kubectl)
     pods = kubectl.json("get pods -l app.kubernetes.io/name=database")["items"]
