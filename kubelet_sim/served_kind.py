@@ -38,7 +38,7 @@ class ServedKind:
         self._refresh()
 
     def _note(self, delta: Delta) -> None:
-        if delta.new is not None and is_served(delta.new, self._resource.version):
+        if delta.new is not None and _is_served(delta.new, self._resource.version):
             self._begin()
         elif self._informer is not None:
             self._end(self._informer)
@@ -55,7 +55,7 @@ class ServedKind:
         self._refresh()
 
 
-def is_served(definition: Object, version: str) -> bool:
+def _is_served(definition: Object, version: str) -> bool:
     if is_being_deleted(definition) or not is_true(conditions_of(definition), "Established"):
         return False
     return any(one["name"] == version and one["served"] for one in definition["spec"]["versions"])

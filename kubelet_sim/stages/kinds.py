@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kubelet_sim.served_kind import is_served
 from kubelet_sim.stages.model import OF_NODES, OF_PODS, ResourceRef
 from kubelet_sim.stages.player import StagePlayer
 from kubelet_sim.stages.registry import Stages
@@ -30,21 +29,17 @@ KINDS = ObjectKey("", "")
 _LOOK_AGAIN_SECONDS = 10.0  # for a kind that nobody serves and no CustomResourceDefinition announces
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watched:
     resource: Resource
     informer: Informer
     player: StagePlayer
-    is_custom: bool = False  # once its CustomResourceDefinition was seen
 
 
 class KindsReconciler:
-    """Before the manager runs. `definitions` mirrors all CustomResourceDefinitions."""
-
     def __init__(
         self,
         manager: Manager,
-        definitions: Informer,
         kinds: KindMapper,
         stages: Stages,
         steps: Steps,
@@ -52,7 +47,7 @@ class KindsReconciler:
         recorder: EventRecorder,
         enqueue: Callable[[ObjectKey], None],
     ) -> None:
-        self._manager, self._definitions, self._kinds = manager, definitions, kinds
+        self._manager, self._kinds = manager, kinds
         self._clock: Clock = manager.clock
         self._rng: random.Random = manager.rng
         self._stages, self._steps, self._surroundings = stages, steps, surroundings
@@ -74,13 +69,11 @@ class KindsReconciler:
         return await watched.player.play(obj, self._recorder, self._surroundings.functions, _nothing_is_kept)
 
     async def _look(self) -> Result:
-        """What is served no more is watched no more; kinds without stages stay, for stages that come back."""
+        """What is not served (as that) is watched no more; kinds without stages stay, for stages that come back."""
         for ref, watched in list(self._watched.items()):
-            is_defined = self._is_defined(watched.resource)
-            watched.is_custom = watched.is_custom or is_defined
-            if watched.is_custom and not is_defined:
+            self._kinds.forget(watched.resource)
+            if await self._resource(ref) != watched.resource:
                 del self._watched[ref]
-                self._kinds.forget(watched.resource)
                 self._manager.drop_informer(watched.informer)
         wanted = [ref for ref in self._stages.kinds() if ref not in (OF_PODS, OF_NODES)]
         is_missing = [not await self._is_watched(ref) for ref in wanted]
@@ -88,22 +81,23 @@ class KindsReconciler:
             self._look_at_all(ref)
         return RequeueAfter(_LOOK_AGAIN_SECONDS) if any(is_missing) else DONE
 
+    async def _resource(self, ref: ResourceRef) -> Resource | None:
+        try:
+            return await self._kinds.resource(*ref)
+        except NoMatch:
+            return None
+
     async def _is_watched(self, ref: ResourceRef) -> bool:
         if ref in self._watched:
             return True
-        try:
-            resource = await self._kinds.resource(*ref)
-        except NoMatch:
+        resource = await self._resource(ref)
+        if resource is None:
             return False
         player = StagePlayer(self._clock, self._rng, self._stages, self._steps, ref, resource)
         informer = self._manager.informer(resource)
         self._watched[ref] = _Watched(resource, informer, player)
         informer.add_handler(lambda delta: self._note(ref, player, delta))
         return True
-
-    def _is_defined(self, resource: Resource) -> bool:
-        definition = self._definitions.get(ObjectKey("", str(resource)))
-        return definition is not None and is_served(definition, resource.version)
 
     def _note(self, ref: ResourceRef, player: StagePlayer, delta: Delta) -> None:
         if delta.new is None:

@@ -22,6 +22,7 @@ from kubeloop.runtime.manager import Manager
 
 _COMPONENT = "stages"  # what events of other kinds name as their source
 _WORKERS = 8
+_DISCOVERY_SECONDS = 2.0  # what a definition changes may show in discovery a little later
 
 
 class Staging:
@@ -70,7 +71,6 @@ class Staging:
         recorder = manager.event_recorder(_COMPONENT)
         reconciler = KindsReconciler(
             manager,
-            definitions,
             self._kinds,
             self._stages,
             self._steps,
@@ -81,5 +81,10 @@ class Staging:
         controller = Controller("kubelet-staged-kinds", reconciler, workers=_WORKERS)
         manager.add(controller)
         controller.enqueue(KINDS)
-        definitions.add_handler(lambda delta: controller.enqueue(KINDS))
+
+        def look() -> None:
+            controller.enqueue(KINDS)
+            controller.enqueue_after(KINDS, _DISCOVERY_SECONDS)
+
+        definitions.add_handler(lambda delta: look())
         self._stages.on_change_of_others(lambda: controller.enqueue(KINDS))
