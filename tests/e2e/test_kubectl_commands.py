@@ -72,9 +72,10 @@ def test_a_dump_holds_every_namespace(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl("apply -f -", POD)
     kubectl("wait --for=condition=Ready pod/one")
 
+    namespaces = {name.removeprefix("namespace/") for name in kubectl("get namespaces -o name").split()}
+
     kubectl(f"cluster-info dump --all-namespaces --output-directory={tmp_path}")
 
-    namespaces = {name.removeprefix("namespace/") for name in kubectl("get namespaces -o name").split()}
     assert namespaces >= {path.name for path in tmp_path.iterdir() if path.is_dir()} > {"default", "kube-system"}
     own = tmp_path / kubectl.namespace
     assert "one" in json.loads((own / "pods.json").read_text())["items"][0]["metadata"]["name"]
