@@ -46,9 +46,10 @@ class Columns:
         if nodes is not self._asked:
             self._asked, self._positions = nodes, [node.position for node in nodes]
             self._pick = _picker(self._positions)
+        positions, pick = self._positions, self._pick  # `ask` may ask for answers itself
         column = self._column(question, Column)
-        column.learn(self._nodes, self._changes, ask, self._positions)
-        return list(self._pick(column.values))
+        column.learn(self._nodes, self._changes, ask, positions)
+        return list(pick(column.values))
 
     def totals(self, question: Hashable, ask: Ask[Shares]) -> dict[Any, int]:
         """The shares of all nodes added up by domain; domains of no node are absent. Read-only, until the next call."""

@@ -6,11 +6,10 @@ points. A pod without constraints of its own spreads softly over nodes and zones
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from math import log
-from operator import not_
+from typing import Any
 
 from controllers.scheduler.default_selector import DefaultSelectors
 from controllers.scheduler.events import (
@@ -86,20 +85,39 @@ class Spread:
         return found
 
 
+Place = tuple[Any, ...]
+
+
 @dataclass(slots=True)
 class SoftSpread:
-    """What Score needs, for the feasible nodes in their order."""
+    """What Score needs, for the feasible nodes in their order.
+
+    A place is all that matters of a node: for each constraint the value of its label, or how many pods on the node
+    match where nodes are the domains; None where the label is missing.
+    """
 
     constraints: Sequence[Constraint]
-    ignored: Sequence[bool] = ()  # where a topology label is missing and all are needed; empty: nowhere
-    counts: list[Sequence[int | None]] = field(default_factory=list)  # by constraint; None: the node lacks its label
+    places: Sequence[Place]
+    distinct: set[Place]  # of the places
+    ignored: set[Place] = field(default_factory=set)  # where a topology label is missing and all are needed
+    matching: list[Mapping[str, int] | None] = field(default_factory=list)  # by constraint and domain
     weights: list[float] = field(default_factory=list)  # the more domains, the more one pod more counts
 
-    def rate(self, matching: Sequence[int | None]) -> int:
-        """The score of a node with so many matching pods around it, a number a constraint."""
+    def size(self, i: int) -> int:
+        """How many domains of a constraint the nodes are in; no label is a domain too, as upstream has it."""
+        if self.constraints[i].topology_key != HOSTNAME:
+            return len({place[i] or "" for place in self.distinct - self.ignored})
+        return len(self.places) - (sum(place in self.ignored for place in self.places) if self.ignored else 0)
+
+    def rate(self, place: Place) -> int:
+        if place in self.ignored:
+            return 0
         total = 0.0
-        for number, constraint, weight in zip(matching, self.constraints, self.weights, strict=True):
-            if number is not None:
+        for found, constraint, matching, weight in zip(
+            place, self.constraints, self.matching, self.weights, strict=True
+        ):
+            if found is not None:
+                number = found if matching is None else matching.get(found, 0)
                 total += number * weight + (constraint.max_skew - 1)
         return int(total + 0.5)
 
@@ -154,37 +172,38 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         constraints = self._constraints(pod, SCHEDULE_ANYWAY)
         if not constraints:
             return SKIP
-        keys = _keys(constraints)
         needs_all_keys = bool(pod.spec.get("topologySpreadConstraints")) or not self._is_system_default
-        labels = [state.snapshot.labels(key, nodes) for key in keys]
-        spread = SoftSpread(constraints)
-        if needs_all_keys and any(None in values for values in labels):
-            spread.ignored = [None in of_node for of_node in zip(*labels, strict=True)]
-        for constraint, values in zip(constraints, labels, strict=True):
+        places = _places(state.snapshot, pod, constraints, nodes)
+        spread = SoftSpread(constraints, places, set(places))
+        if needs_all_keys:
+            spread.ignored = {place for place in spread.distinct if None in place}
+        keys = _keys(constraints)
+        for i, constraint in enumerate(constraints):
             needed = keys if needs_all_keys else (constraint.topology_key,)
-            spread.counts.append(_matching_around(state.snapshot, pod, constraint, needed, nodes, values))
-            spread.weights.append(log(_size(constraint, values, spread.ignored) + 2))
+            is_by_node = constraint.topology_key == HOSTNAME
+            spread.matching.append(None if is_by_node else matching_by_domain(state.snapshot, pod, constraint, needed))
+            spread.weights.append(log(spread.size(i) + 2))
         state["PreScore" + NAME] = spread
         return None
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        """The number of matching pods around, weighted; the fewer the better. Nodes alike in that are rated once."""
+        """The number of matching pods around, weighted; the fewer the better. Nodes in like places are rated once."""
         spread: SoftSpread = state["PreScore" + NAME]
-        alike = list(zip(*spread.counts, strict=True))
-        rated = {matching: spread.rate(matching) for matching in set(alike)}
-        return [rated[matching] for matching in alike]
+        rated = {place: spread.rate(place) for place in spread.distinct}
+        return list(map(rated.__getitem__, spread.places))
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
-        ignored = state["PreScore" + NAME].ignored
-        counted = scores if not ignored else list(compress(scores, map(not_, ignored)))
+        spread: SoftSpread = state["PreScore" + NAME]
+        counted = {spread.rate(place) for place in spread.distinct - spread.ignored}
         lowest, highest = min(counted, default=0), max(counted, default=0)
         normal = {
             score: MAX_NODE_SCORE * (highest + lowest - score) // highest if highest else MAX_NODE_SCORE
-            for score in set(scores)
+            for score in {0, *counted}
         }
-        if not ignored:
-            return [normal[score] for score in scores]
-        return [0 if is_ignored else normal[score] for score, is_ignored in zip(scores, ignored, strict=True)]
+        normalized = list(map(normal.__getitem__, scores))
+        if not spread.ignored:
+            return normalized
+        return [0 if place in spread.ignored else score for place, score in zip(spread.places, normalized, strict=True)]
 
     # Both ----------------------------------------------------------------------------------------------------------
 
@@ -217,29 +236,26 @@ def _keys(constraints: Sequence[Constraint]) -> tuple[str, ...]:
     return tuple(constraint.topology_key for constraint in constraints)
 
 
-def _matching_around(
-    snapshot: Snapshot,
-    pod: PodInfo,
-    constraint: Constraint,
-    keys: tuple[str, ...],
-    nodes: Sequence[NodeInfo],
-    values: Sequence[str | None],
-) -> Sequence[int | None]:
-    """Matching pods in the domain of each node; on the node itself, where a node is a domain."""
-    if constraint.topology_key == HOSTNAME:
-        matching = matching_pods(snapshot, pod.namespace, constraint.selector, nodes)
-        if None not in values:
-            return matching
-        return [None if value is None else number for value, number in zip(values, matching, strict=True)]
-    of_domain = matching_by_domain(snapshot, pod, constraint, keys)
-    found = {value: None if value is None else of_domain.get(value, 0) for value in set(values)}
-    return list(map(found.__getitem__, values))
+def _places(
+    snapshot: Snapshot, pod: PodInfo, constraints: Sequence[Constraint], nodes: Sequence[NodeInfo]
+) -> list[Place]:
+    def ask(asked: Sequence[NodeInfo]) -> list[Place]:
+        found = [
+            matching_pods(snapshot, pod.namespace, constraint.selector, asked)
+            if constraint.topology_key == HOSTNAME
+            else [node.labels.get(constraint.topology_key) for node in asked]
+            for constraint in constraints
+        ]
+        return [
+            tuple(
+                value if constraint.topology_key in node.labels else None
+                for constraint, value in zip(constraints, values, strict=True)
+            )
+            for node, *values in zip(asked, *found, strict=True)
+        ]
 
-
-def _size(constraint: Constraint, values: Sequence[str | None], ignored: Sequence[bool]) -> int:
-    """How many domains the nodes are in; no label is a domain too, as upstream has it."""
-    counted = values if not ignored else list(compress(values, map(not_, ignored)))
-    return len(counted) if constraint.topology_key == HOSTNAME else len({value or "" for value in set(counted)})
+    by = tuple((constraint.topology_key, constraint.selector) for constraint in constraints)
+    return snapshot.answers(("place", pod.namespace, by), ask, nodes)
 
 
 def _update(spread: Spread, pod: PodInfo, other: PodInfo, node: NodeInfo, change: int) -> None:

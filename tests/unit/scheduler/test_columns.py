@@ -117,3 +117,19 @@ def test_too_many_questions_push_out_the_oldest(monkeypatch: pytest.MonkeyPatch)
         interview.snapshot.answers(number, lambda asked: [0] * len(asked), interview.snapshot.nodes)
 
     assert ["a"] == interview.asked
+
+
+def test_answers_may_be_made_of_answers() -> None:
+    """Whoever asks nodes may ask the same snapshot for what those nodes have answered to something else."""
+    interview = Interview({"a": "x", "b": "x", "c": "x"})
+    interview.pods()
+    interview.place("p", "b")
+
+    def twice(nodes: Sequence[NodeInfo]) -> list[int]:
+        counted = interview.snapshot.answers("pods", lambda asked: [len(node.pods) for node in asked], nodes)
+        return [2 * number for number in counted]
+
+    nodes = interview.snapshot.nodes
+    assert [0, 2, 0] == interview.snapshot.answers("twice", twice, nodes)
+    interview.place("q", "c")
+    assert [0, 2, 2] == interview.snapshot.answers("twice", twice, nodes)
