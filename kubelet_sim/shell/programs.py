@@ -94,14 +94,19 @@ def ends(code: int) -> Program:
 
 
 def _date(shell: Shell, arguments: Sequence[str]) -> Running:
-    form, now = _DATE, shell.world.now()
-    for argument in arguments:
+    form, now, given = _DATE, shell.world.now(), iter(arguments)
+    for argument in given:
         if argument.startswith("+"):
             form = argument[1:].replace("%s", str(int(now.timestamp()))).replace("%N", f"{now.microsecond:06d}000")
         elif argument.startswith("-I"):
             form = "%Y-%m-%dT%H:%M:%S+00:00" if argument.endswith("seconds") else "%Y-%m-%d"
         elif argument.startswith("-R"):
             form = "%a, %d %b %Y %H:%M:%S +0000"
+        elif argument in ("-d", "--date"):
+            next(given, None)  # other times than now are not understood
+        elif not argument.startswith("-"):
+            yield Write(STDERR, f"date: invalid date '{argument}'\n")
+            return 1
     yield Write(STDOUT, now.strftime(form) + "\n")
     return 0
 

@@ -41,6 +41,7 @@ def run(script: str, **files: str) -> tuple[str, int | None]:
         ("A=1 env | grep ^A; echo $A", "A=1\n\n"),
         ("yes() { echo; }", "sh: functions are not simulated\n"),
         ("nothing", "sh: nothing: not found\n"),
+        ("date -u foo || echo $?", "date: invalid date 'foo'\n1\n"),
         ("cat /none", "cat: can't open '/none': No such file or directory\n"),
     ],
 )
