@@ -144,7 +144,7 @@ def _aggregated(
         for name, versions in groups.items()
     ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
-    body = orjson.dumps(document)
+    body = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     etag = b'"%b"' % hashlib.sha512(body).hexdigest().upper().encode()
     headers = [(b"etag", etag), (b"vary", b"Accept"), (b"cache-control", b"public")]
     if known == etag:

@@ -1,4 +1,7 @@
-"""How objects, lists, tables and events become bytes. Stored objects in JSON are joined, never parsed."""
+"""How objects, lists, tables and events become bytes. Stored objects in JSON are joined, never parsed.
+
+JSON that is not indented ends with a line feed, as Go's encoder writes it (serializer/json/json.go, v1.36).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def write(value: Any, form: Form) -> bytes:
     """A JSON value in the form's media type."""
     if form.media_type == YAML:
         return yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True).encode()
-    return orjson.dumps(value)
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def object_of(kind: Kind, stored: Stored) -> Object:
@@ -76,8 +79,8 @@ def encode_object(
     if form.media_type == YAML or kind.conversion is not None:
         return write(object_of(kind, stored), form)
     if not stored.revision:
-        return b'%b"metadata":{%b' % (kind.head, stored.body)
-    return stored.encode(kind.head)
+        return b'%b"metadata":{%b\n' % (kind.head, stored.body)
+    return stored.encode(kind.head) + b"\n"
 
 
 def encode_scale(kind: Kind, scale: Object, form: Form, now: Callable[[], datetime], include_object: str = "") -> bytes:
@@ -118,7 +121,7 @@ def encode_list(
         return write({**head, "items": [_item(kind, stored) for stored in items]}, form)
     opening = kind.head if kind.is_custom else b"{"
     joined = b",".join([stored.encode(opening) for stored in items])
-    return b'%b,"items":[%b]}' % (orjson.dumps(head)[:-1], joined)
+    return b'%b,"items":[%b]}\n' % (orjson.dumps(head)[:-1], joined)
 
 
 def _go_type(kind: Kind) -> str:

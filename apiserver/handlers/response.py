@@ -53,12 +53,16 @@ def error_response(error: ApiError) -> Response:
     status = error.to_status()
     retry = (error.details or {}).get("retryAfterSeconds")
     headers = [(b"retry-after", b"%d" % retry)] if retry else []
-    return Response(_line(error.code), orjson.dumps(status), headers=headers)
+    return Response(_line(error.code), _json_of(status), headers=headers)
 
 
 def _line(code: int) -> int:
     """The code of the answer itself: webhooks may refuse with codes that HTTP does not have."""
     return code if 100 <= code < 600 else 500
+
+
+def _json_of(status: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(status, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def success(details: Mapping[str, Any] | None = None, code: int = 200) -> Response:
@@ -68,7 +72,7 @@ def success(details: Mapping[str, Any] | None = None, code: int = 200) -> Respon
         status["details"] = details
     if code != 200:
         status["code"] = code
-    return Response(code, orjson.dumps(status))
+    return Response(code, _json_of(status))
 
 
 NOT_FOUND_TEXT = Response(404, b"404 page not found\n", TEXT, [(b"x-content-type-options", b"nosniff")])

@@ -58,9 +58,9 @@ def test_a_deployment_is_waited_for_scaled_labelled_and_deleted(api: kr8s.Api) -
     assert (False, False) == (web.exists(), settings.exists())
 
 
-@pytest.mark.client("kr8s", "exec, logs, port-forward to pods and Services")
+@pytest.mark.client("kr8s", "exec, logs, port-forward to pods and Services, proxies")
 def test_a_pod_is_looked_into(kubectl: Kubectl, web: RunningPod) -> None:
-    """Both outputs and the code of a command, the log, and a page through a port of this machine."""
+    """Both outputs and the code of a command, the log, a page through a port of this machine, and by the server."""
     api = kr8s.api(kubeconfig=str(kubectl.kubeconfig), namespace=web.namespace)
     pod, service = Pod.get(web.name, api=api), Service.get("web", api=api)
 
@@ -71,10 +71,11 @@ def test_a_pod_is_looked_into(kubectl: Kubectl, web: RunningPod) -> None:
     for target in (pod, service):
         with target.portforward(80, local_port=free_port()) as port:
             pages.append(httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).text)
+    pages.append(service.proxy_http_get("/").text)
 
     assert (b"out\n", b"err\n", 3) == (done.stdout, done.stderr, done.returncode)
     assert "is simulated on node" in line
-    assert ["pod: web"] * 2 == [page.splitlines()[0] for page in pages]
+    assert ["pod: web"] * 3 == [page.splitlines()[0] for page in pages]
     assert [web.name] == [ready.name for ready in service.ready_pods()]
 
 

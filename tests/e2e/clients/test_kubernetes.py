@@ -160,19 +160,20 @@ def test_watches_and_commands_side_by_side(kubectl: Kubectl, web: RunningPod) ->
     assert ("settings", "web\n") == asyncio.run(main())
 
 
-@pytest.mark.client("kubernetes", "port-forward")
+@pytest.mark.client("kubernetes", "port-forward, proxies")
 def test_a_port_of_a_pod_is_a_socket_here(api: client.ApiClient, web: RunningPod) -> None:
-    """Of two ports, one answers, and on the other the connection is refused."""
-    call = client.CoreV1Api(api).connect_get_namespaced_pod_portforward
-    forwarded = portforward(call, web.name, web.namespace, ports="80,81")
+    """Of two ports, one answers, and on the other the connection is refused; the server fetches the same page."""
+    core = client.CoreV1Api(api)
+    forwarded = portforward(core.connect_get_namespaced_pod_portforward, web.name, web.namespace, ports="80,81")
     connection = forwarded.socket(80)
     connection.setblocking(True)
     connection.sendall(b"GET / HTTP/1.1\r\nHost: web\r\n\r\n")
     page = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
     refusal = eventually(lambda: forwarded.error(81), "the other port refuses")
     forwarded.close()
+    fetched = core.connect_get_namespaced_service_proxy("web:80", web.namespace)
 
-    assert "pod: web\n" in page
+    assert "pod: web\n" in page and page.endswith(fetched)
     assert "connect: connection refused" in refusal
 
 

@@ -164,5 +164,33 @@ def test_the_old_name_of_a_pods_node_selects_by_it() -> None:
     ],
 )
 def test_who_gets_json_for_people(query: str, headers: dict[str, str], is_indented: bool) -> None:
-    """Who asks, and tools that show what they get: lists, objects and refusals."""
-    assert is_indented is listed(query, **headers).body.startswith(b'{\n  "kind"')
+    """Who asks, and tools that show what they get: lists, objects and refusals. Other JSON is a line."""
+    body = listed(query, **headers).body
+
+    assert is_indented is body.startswith(b'{\n  "kind"')
+    assert is_indented is not body.endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "headers"),
+    [
+        (f"GET {SECRETS}/a", {}),
+        (f"GET {SECRETS}/a", {"accept": TABLE}),
+        (f"GET {SECRETS}", {"accept": TABLE}),
+        (f"GET {SECRETS}/none", {}),
+        (f"DELETE {SECRETS}/a", {}),
+        (f"DELETE {SECRETS}/a?dryRun=All", {}),
+        ("GET /api/v1", {}),
+        ("GET /apis", {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}),
+    ],
+)
+def test_json_ends_with_a_line_feed(request_line: str, headers: dict[str, str]) -> None:
+    """Objects, tables, refusals, what was done, discovery: whatever Go's encoder writes."""
+
+    async def scenario(ask: Asking) -> Answer:
+        await ask(f"POST {SECRETS}", {"metadata": {"name": "a"}})
+        return await ask(request_line, **headers)
+
+    body = on_a_server(scenario).body
+
+    assert (1, True) == (body.count(b"\n"), body.endswith(b"}\n"))
