@@ -38,7 +38,7 @@ async def echo_a_line(request: Request, path: tuple[str, ...], exchange: Exchang
 class OnePod:
     """A web server, whatever it is called."""
 
-    def get(self, namespace: str, name: str) -> Object:
+    def asked(self, request: Request, exchange: Exchange, namespace: str, name: str) -> Object:
         pod = a_pod(a_container(ports=[{"containerPort": 80, "protocol": "TCP"}]))
         return {**pod, "status": {"phase": "Running"}}
 
