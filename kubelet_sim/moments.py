@@ -134,15 +134,15 @@ def _stopped(scene: Scene, told: datetime, grace: float) -> datetime:
 
 
 def told_to_stop(scene: Scene) -> datetime | None:
-    told = scene.runtime.stopping_since
+    told = order = scene.runtime.stopping_since
     if scene.spec.role is not Role.SIDECAR:
-        return told
+        return order
     is_later = False
     for spec, container in scene.others():
         is_later = is_later or spec is scene.spec
         if spec is scene.spec or spec.role is Role.EPHEMERAL or (spec.role is Role.SIDECAR and not is_later):
             continue
-        if container.state in UP or (told is None and not _is_over(scene, spec, container)):
+        if container.state in UP or (order is None and not _is_over(scene, spec, container)):
             return None
         if container.run and container.run.finished_at:
             told = max(told or _AT_ONCE, container.run.finished_at)

@@ -232,6 +232,29 @@ def test_a_sidecar_starts_first_and_stops_last() -> None:
     assert 0 == after["initContainerStatuses"][0]["restartCount"]
 
 
+def test_a_sidecar_stays_while_those_it_serves_have_not_begun() -> None:
+    """That init containers before it have ended is no reason to stop while the main container is being pulled."""
+    init = [a_container("first", command=["true"]), a_container("side", restartPolicy="Always")]
+    played = PlayedPod(a_pod(a_container(), initContainers=init, annotations={"kubeloop.io/stop-after.side": "0s"}))
+
+    status = played.until(30)
+
+    assert ("running", "running") == (state_of(status, "side"), state_of(status))
+    assert 0 == status["initContainerStatuses"][1]["restartCount"]
+
+
+def test_a_sidecar_stays_while_one_of_those_it_serves_is_to_restart() -> None:
+    """One container has ended for good, the other waits for its next start."""
+    sidecar = a_container("side", restartPolicy="Always")
+    done, crashing = a_container("done", command=["true"]), a_container("crashing", command=["sh", "-c", "exit 1"])
+    played = PlayedPod(a_pod(done, crashing, initContainers=[sidecar], restartPolicy="OnFailure"))
+
+    status = played.until(30)
+
+    assert ("Completed", "CrashLoopBackOff") == (state_of(status, "done"), state_of(status, "crashing"))
+    assert ("running", 0) == (state_of(status, "side"), status["initContainerStatuses"][0]["restartCount"])
+
+
 PROBE = {"initialDelaySeconds": 5, "periodSeconds": 10, "httpGet": {"port": 80}}
 
 
