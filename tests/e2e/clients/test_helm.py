@@ -149,6 +149,22 @@ def test_what_kubectl_applied_becomes_a_release(helm: Helm) -> None:
     )
 
 
+@pytest.mark.client("Helm", "releases by users with the rights of a namespace")
+def test_a_release_needs_no_more_than_the_role_admin(helm: Helm) -> None:
+    """Who has no rights is told which one is missing; who is `admin` of the namespace can install and uninstall."""
+    alice = "--kube-as-user=alice"
+
+    with pytest.raises(HelmError, match='User "alice" cannot get resource "poddisruptionbudgets"'):
+        helm(f"install shop web {alice} {NO_HOOKS}")
+    helm.kubectl("create rolebinding alice --clusterrole=admin --user=alice")
+    helm(f"install shop web {alice} {NO_HOOKS} --wait --timeout=60s")
+    installed = helm.history("shop")
+    helm(f"uninstall shop {alice} --wait --timeout=60s")
+
+    assert [(1, "deployed", "Install complete")] == installed
+    assert "" == helm.kubectl("get deployments -o name")
+
+
 def _image(deployment: Any) -> str:
     return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
 
