@@ -81,7 +81,7 @@ def test_a_pod_is_looked_into(kubectl: Kubectl, web: RunningPod) -> None:
 
 @pytest.mark.client("kr8s", "kinds that are looked up, cordons")
 def test_custom_kinds_and_nodes(api: kr8s.Api, widgets: None) -> None:
-    """By a class made for it, and by its name; a node is cordoned and tainted."""
+    """By a class made for it, and by its name; a node is cordoned, and no longer."""
     kind = new_class("Widget", "example.com/v1", asyncio=False, plural="widgets", scalable=True, scalable_spec="size")
     widget = kind(a_widget("w", 3), api=api)
     widget.create()

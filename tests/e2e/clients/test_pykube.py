@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pykube
@@ -33,15 +33,12 @@ def test_a_deployment_is_watched_scaled_updated_and_deleted(api: pykube.HTTPClie
         if event.object.obj.get("status", {}).get("availableReplicas") == 2:
             break
     late = pykube.Deployment.objects(api, namespace=kubectl.namespace).get(name="web")
-    web.reload()
-    web.scale(3)
+    in_time(web, lambda: web.scale(3))
     web.patch({"metadata": {"labels": {"tier": "front"}}})
-    late.annotations["note"] = "too late"
     with pytest.raises(pykube.exceptions.HTTPError) as refused:
-        late.update()
+        note(late, "too late")
     eventually(lambda: web.reload() or (web.ready and web.obj["status"].get("availableReplicas") == 3), "it is scaled")
-    web.annotations["note"] = "in time"
-    web.update()
+    in_time(web, lambda: note(web, "in time"))
     web.delete(propagation_policy="Foreground")
     eventually(lambda: not web.exists(), "it is gone")
 
@@ -79,6 +76,26 @@ def test_the_log_of_a_pod(api: pykube.HTTPClient, web: RunningPod) -> None:
 
     assert pod.ready
     assert "is simulated on node" in pod.logs(tail_lines=1)
+
+
+def note(obj: pykube.objects.APIObject, text: str) -> None:
+    obj.annotations["note"] = text
+    obj.update()
+
+
+def in_time(obj: pykube.objects.APIObject, update: Callable[[], None]) -> None:
+    """Update it as it is now, again where a controller was quicker."""
+
+    def try_it() -> bool:
+        obj.reload()
+        try:
+            update()
+        except pykube.exceptions.HTTPError as error:
+            assert error.code == 409  # not yet
+            return False
+        return True
+
+    eventually(try_it, "nobody else writes")
 
 
 def in_namespace(kubectl: Kubectl, obj: dict[str, Any]) -> dict[str, Any]:
