@@ -7,7 +7,6 @@ container that its status says runs and that is not here has been lost, and rest
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
@@ -19,6 +18,7 @@ from kubelet_sim.process import volumes
 from kubelet_sim.process.live import LiveContainer
 from kubelet_sim.process.machine import Machine
 from kubelet_sim.process.run_log import RunLog
+from kubelet_sim.process.trees import remove_tree
 from kubelet_sim.process.world import Places, pod_directory, pods_directory
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import UP, Happening, PodRuntime, PodSpec, State
@@ -172,7 +172,7 @@ class ProcessRuntime:
             await live.over.wait()
         directory = pod_directory(self._machine.root_dir, uid)
         await self._machine.processes.end_strays(directory)
-        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, directory)
 
     def _remove_unknown(self) -> None:
         """Of pods that have gone while nobody was here."""
@@ -180,14 +180,14 @@ class ProcessRuntime:
         known = set(self._known())
         for path in directory.iterdir() if directory.is_dir() else ():
             if path.name not in known:
-                shutil.rmtree(path, ignore_errors=True)
+                remove_tree(path)
 
     def _remove_old_logs(self, uid: str, container: str) -> None:
         """One more run is about to begin."""
         logs = Places.of(self._machine.root_dir, uid, container).logs
         folders = sorted(logs.iterdir(), key=lambda path: path.stat().st_mtime_ns) if logs.is_dir() else []
         for folder in folders[: max(0, len(folders) - (_KEPT_LOGS - 1))]:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 def _wanted_run(scene: Scene) -> str:

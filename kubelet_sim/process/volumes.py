@@ -23,6 +23,7 @@ Json = Mapping[str, Any]
 
 _FILES = ("configMap", "secret", "downwardAPI", "projected")
 _DEFAULT_MODE = 0o644
+_TEMPORARY = ".~new"  # no key has this name, and keys may be as long as names of files
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _write(directory: Path, file: File) -> None:
     """Whoever reads at the same time sees the old content or the new one."""
     path = directory / _inside(file.path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(_TEMPORARY)
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode | 0o600)
     with os.fdopen(descriptor, "wb") as written:

@@ -6,7 +6,7 @@ which the variable KUBELOOP_ROOT names; so is its working directory.
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from kubelet_sim.environment import command_of, environment, hostname
 from kubelet_sim.process import services, volumes
 from kubelet_sim.process.processes import Command
+from kubelet_sim.process.trees import remove_tree
 from kubelet_sim.sources import Source, read, used_by
 from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, namespace_of
@@ -72,14 +73,14 @@ async def prepare(
     seen = _as_seen_inside(pod)
     await volumes.write(api, tokens, seen, places.volumes)
     known = await _environment(api, seen, container, places.root, path)
-    shutil.rmtree(places.root, ignore_errors=True)
-    (places.root / _TEMPORARY).mkdir(parents=True)
+    remove_tree(places.root)
+    (places.root / _TEMPORARY).mkdir(parents=True, exist_ok=True)
     volumes.mount(container, places.root, places.volumes, known)
     working_dir = volumes.inside(places.root, container.get("workingDir") or "/")
     working_dir.mkdir(parents=True, exist_ok=True)
     message_file = volumes.inside(places.root, container.get("terminationMessagePath") or _MESSAGE_PATH)
     message_file.parent.mkdir(parents=True, exist_ok=True)
-    message_file.write_bytes(b"")
+    _write_nothing(message_file)
     command = Command(
         command_of(container, known),
         known,
@@ -120,6 +121,11 @@ async def _text(api: Api, namespace: str, source: Source) -> dict[str, str]:
     return {
         key: content.decode("utf-8", "surrogateescape") for key, content in (await read(api, namespace, source)).items()
     }
+
+
+def _write_nothing(path: Path) -> None:
+    """Raises OSError; at once, where a container has left a pipe there that nobody reads."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK, 0o644))
 
 
 def _mounted_program(container: Mapping[str, Any], name: str, root: Path) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import base64
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from kubelet_sim.process.trees import remove_tree
 from kubelet_sim.process.world import Places, World, prepare
 from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.errors import NotFound
@@ -219,3 +223,67 @@ def test_no_path_leads_out_of_the_root(tmp_path: Path) -> None:
     world = seen(tmp_path, pod)
 
     assert (world.root / "out", world.root / "message") == (world.command.working_dir, world.message_file)
+
+
+def test_keys_as_long_as_they_may_be_and_ones_that_look_temporary_are_files(tmp_path: Path) -> None:
+    """A key of 253 characters, and one that is called as another one with `.new`."""
+    data = {"k" * 253: "long", ".a.new": "old", "a": "new"}
+    pod = a_pod(a_container(command=["run"], volumeMounts=[{"name": "files", "mountPath": "/files"}]))
+    pod["spec"]["volumes"] = [{"name": "files", "configMap": {"name": "settings"}}]
+
+    files = seen(tmp_path, pod, {"metadata": {"name": "settings"}, "data": data}).root / "files"
+
+    assert {path.name: path.read_text() for path in files.iterdir()} == data
+
+
+def test_a_pipe_where_the_termination_message_goes_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    """Whoever shares the volume has made it; all nodes would wait for somebody to read it."""
+    pod = a_pod(
+        a_container(
+            command=["run"],
+            volumeMounts=[{"name": "work", "mountPath": "/work"}],
+            terminationMessagePath="/work/message",
+        )
+    )
+    pod["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
+    os.mkfifo(seen(tmp_path, pod).root.resolve() / "work" / "other")
+    volume = Places.of(tmp_path, pod["metadata"]["uid"], "c").volumes / "work"
+    (volume / "message").unlink()
+    (volume / "other").rename(volume / "message")
+
+    with pytest.raises(OSError):
+        seen(tmp_path, pod)
+
+
+def test_directories_that_may_not_be_written_are_in_nobodys_way() -> None:
+    """A run that left some does not keep the next one from beginning, nor are they kept for ever; links stay unread."""
+    with TemporaryDirectory() as name:  # other users may look into it
+        elsewhere, tree = Path(name, "elsewhere"), Path(name, "tree")
+        (tree / "cache" / "module").mkdir(parents=True)
+        (tree / "cache" / "module" / "file").touch()
+        elsewhere.mkdir(mode=0o500)
+        (tree / "cache" / "link").symlink_to(elsewhere)
+        for path in (tree / "cache" / "module", tree / "cache"):
+            path.chmod(0o500)
+
+        with as_an_ordinary_user(Path(name)):
+            remove_tree(tree)
+
+        assert not tree.exists()
+        assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o500
+
+
+@contextmanager
+def as_an_ordinary_user(directory: Path) -> Iterator[None]:
+    """Root may write everything: for him somebody else removes, who owns it."""
+    if os.geteuid():
+        yield
+        return
+    nobody = 65534
+    for path in (directory, *directory.rglob("*")):
+        os.chown(path, nobody, nobody, follow_symlinks=False)
+    os.seteuid(nobody)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
