@@ -4,20 +4,26 @@
     .status.conditions.[] | select( .type == "Ready" ) | .status
 
 Expressions like these, which is all that kwok's own stages are made of, are evaluated here, in some microseconds. The
-rest of jq is the library's, which takes half a millisecond; it is loaded with the first expression that needs it. As in
-kwok an expression that fails finds nothing, and null is nothing.
+rest of jq is the library's, which takes half a millisecond or more; it is loaded with the first expression that needs
+it, and evaluates in a process of its own (jq_process.py). As in kwok an expression that fails finds nothing, and null
+is nothing; so does one that once took too long, and is not tried again.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol
 
 import orjson
+import structlog
+
+from kubelet_sim.stages.jq_process import JqProcess
+
+log = structlog.get_logger(__name__)
 
 _STEP = re.compile(
     r"""\.?\[\s*(?P<quoted>"(?:[^"\\]|\\.)*")\s*\]|\.(?P<text>"(?:[^"\\]|\\.)*")"""
@@ -27,9 +33,12 @@ _SELECT = re.compile(
     r"""select\s*\(\s*(?P<path>\.[^=!|()]*?)\s*(?P<sign>==|!=)\s*(?P<value>"(?:[^"\\]|\\.)*"|-?\d+|true|false|null)\s*\)"""
 )
 _MARKS = ("labels", "annotations")
-_MOST_RESULTS = 10_000
 # The environment of this process is nobody's business.
 _PRELUDE = "def env: {}; {} as $ENV | ("
+
+# One for all expressions: it keeps nothing between two questions.
+_jq = JqProcess()
+atexit.register(_jq.close)
 
 Step = Callable[[Any], Iterator[Any]]
 
@@ -68,18 +77,22 @@ class _Path:
         return [value for value in found if value is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Program:
     """An expression that jq evaluates."""
 
-    program: Any
+    shown: str
+    program: str
     is_about_marks: bool = False
+    is_endless: bool = False
 
     def find(self, obj: Any) -> Sequence[Any]:
-        text = orjson.dumps(obj).decode()
-        try:
-            found = list(islice(self.program.input_text(text), _MOST_RESULTS))
-        except ValueError:
+        if self.is_endless:
+            return ()
+        found = _jq.find(self.program, orjson.dumps(obj).decode())
+        if found is None:
+            self.is_endless = True
+            log.warning("a jq expression takes too long or too much memory, it finds nothing", expression=self.shown)
             return ()
         return [value for value in found if value is not None]
 
@@ -121,9 +134,10 @@ def _program(text: str) -> Query:
     import jq as library  # 20 ms, and only for expressions that are no plain paths
 
     try:
-        return _Program(library.compile(f"{_PRELUDE}{text}\n)"))
+        library.compile(program := f"{_PRELUDE}{text}\n)")
     except ValueError as error:
         raise StageError(f"{text!r} is no jq expression: {_first_line(str(error))}") from error
+    return _Program(text, program)
 
 
 def _first_line(text: str) -> str:

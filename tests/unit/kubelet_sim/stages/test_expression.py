@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubelet_sim.stages import expression
+from kubelet_sim.stages import expression, jq_process
 from kubelet_sim.stages.expression import StageError, cel, jq
+from kubelet_sim.stages.jq_process import JqProcess
 
 POD: dict[str, Any] = {
     "metadata": {"labels": {"a.b/c": "1"}, "ownerReferences": [{"kind": "Job"}, {"kind": "Other"}]},
@@ -73,7 +74,7 @@ def test_the_rest_of_jq_is_understood_too(text: str, wanted: list[Any]) -> None:
 
 def test_an_expression_without_end_is_cut() -> None:
     """Where it gives values for ever."""
-    assert expression._MOST_RESULTS == len(jq("repeat(1)").find({}))
+    assert jq_process.MOST_RESULTS == len(jq("repeat(1)").find({}))
 
 
 @pytest.mark.parametrize("text", ["", ".a[", ".a-b", "select(", 'include "x"; .'])
@@ -106,3 +107,27 @@ def test_cel_looks_at_self() -> None:
     assert timedelta(seconds=5) == cel("duration('5s')").value(POD)
     with pytest.raises(StageError, match="is no CEL expression"):
         cel("self.")
+
+
+@pytest.mark.parametrize("text", ["last(repeat(.))", "def f: [f]; f", "[range(1e10)]"])
+def test_an_expression_that_never_ends_finds_nothing_and_keeps_no_other_from_being_evaluated(text: str) -> None:
+    """Nor is it evaluated again: each time would cost all nodes seconds."""
+    endless, other = jq(text), jq("[.spec.containers[].name] | length")
+
+    assert list(endless.find(POD)) == []
+    assert list(other.find(POD)) == [2]
+    assert isinstance(endless, expression._Program) and endless.is_endless
+
+
+def test_the_process_that_evaluates_is_started_anew_when_it_has_died() -> None:
+    """Whoever killed it: at worst one expression finds nothing."""
+    process = JqProcess()
+    assert process.find(".a", '{"a":1}') == [1]
+
+    running = process._process
+    assert running is not None
+    running.kill()
+    running.wait()
+
+    assert process.find(".a", '{"a":1}') == [1]
+    process.close()
