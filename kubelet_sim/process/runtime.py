@@ -200,7 +200,9 @@ def _wanted_run(scene: Scene) -> str:
 
 def _stop_by(scene: Scene) -> datetime | None:
     """By when the container has to be gone; None while it may stay."""
-    told, order = moments.told_to_stop(scene), scene.container.stop_order
+    told = moments.told_to_stop(scene)
+    # While a run is being created the order is still that of the run before, which has obeyed it.
+    order = None if scene.container.state is State.CREATING else scene.container.stop_order
     deadlines = []
     if told is not None:
         deadlines.append(moment_after(told, moments.grace_seconds(scene)))

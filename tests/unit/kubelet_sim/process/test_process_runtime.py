@@ -315,6 +315,34 @@ def test_probes_ask_the_process(tmp_path: Path) -> None:
     run_processes(tmp_path, check, healthy=healthy_program)
 
 
+def test_what_failed_its_liveness_probe_is_stopped_once(tmp_path: Path) -> None:
+    """The run that comes after is not told to stop, however often its pod is looked at while it is being created."""
+
+    async def check(world: World) -> None:
+        probed = {
+            "command": SERVES,
+            "livenessProbe": {"exec": {"command": ["healthy"]}, "periodSeconds": 1, "failureThreshold": 2},
+            "lifecycle": {"postStart": {"exec": {"command": ["sleep", "3"]}}},
+        }
+        pod = await world.pod(probed)
+        await world.until(pod, is_ready)
+        healthy.clear()
+        await world.until(pod, lambda status: "terminated" in state(status)[0])
+        healthy.add("yes")
+        await world.until(pod, restarted(1))
+        await world.cluster.clock.sleep(60)
+
+        status = await world.until(pod, is_ready)
+        assert 1 == status["containerStatuses"][0]["restartCount"]
+
+    healthy = {"yes"}
+
+    async def healthy_program(process: FakeProcess) -> int:
+        return 0 if healthy else 1
+
+    run_processes(tmp_path, check, healthy=healthy_program)
+
+
 def test_a_check_that_gets_no_answer_fails(tmp_path: Path) -> None:
     """And the command that it runs does not stay."""
 
