@@ -19,6 +19,7 @@ from kubelet_sim.stages.expression import StageError
 from kubeloop.apimachinery.yaml_text import parse_yaml
 
 _MOST = 10_000  # turns, characters, items: a template must not fill the memory
+_MOST_TEXT = 1_500_000  # that is added to a text at once: no object is larger
 _VERB = re.compile(r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?(?P<verb>[a-zA-Z%])")
 
 
@@ -173,8 +174,25 @@ def _trunc(length: int, text: str) -> str:
 
 
 def _lines_in(width: int, text: str) -> str:
-    pad = " " * _bounded(width)
+    _bounded_text(width * (text.count("\n") + 1))
+    pad = " " * width
     return pad + text.replace("\n", "\n" + pad)
+
+
+def _replaced(old: str, new: str, text: str) -> str:
+    _bounded_text(text.count(old) * len(new))
+    return text.replace(old, new)
+
+
+def _joined(separator: str, values: Sequence[Any] | None) -> str:
+    texts = list(map(spelled, values or ()))
+    _bounded_text(len(texts) * len(separator))
+    return separator.join(texts)
+
+
+def _bounded_text(length: int) -> None:
+    if length > _MOST_TEXT:
+        raise StageError(f"a text of {length} characters is too long: {_MOST_TEXT} at most")
 
 
 def _repeat(count: int, text: str) -> str:
@@ -288,9 +306,9 @@ _SPRIG: Mapping[str, Callable[..., Any]] = {
     "contains": lambda part, text: part in text,
     "hasPrefix": lambda prefix, text: text.startswith(prefix),
     "hasSuffix": lambda suffix, text: text.endswith(suffix),
-    "replace": lambda old, new, text: text.replace(old, new),
+    "replace": _replaced,
     "repeat": _repeat,
-    "join": lambda separator, values: separator.join(map(spelled, values or ())),
+    "join": _joined,
     "splitList": lambda separator, text: text.split(separator),
     "indent": _lines_in,
     "nindent": lambda width, text: "\n" + _lines_in(width, text),

@@ -5,8 +5,8 @@
     {{ range .spec.containers }}…{{ end }}  {{ range $i, $one := .spec.containers }}…{{ break }}…{{ end }}
 
 Fields that are not there are empty. `$x := …` is known until the end of its block, `$x = …` changes it wherever it is
-from. Templates within templates (`define`, `template`, `block`) are refused. A template only goes through lists of its
-object, so it always ends.
+from. Templates within templates (`define`, `template`, `block`) are refused. What a template may cost is bounded
+(budget.py).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from kubelet_sim.stages.budget import TURN, Budget
 from kubelet_sim.stages.expression import StageError
 from kubelet_sim.stages.functions import BUILT_IN, spelled
 
 Functions = Mapping[str, Callable[..., Any]]
-# What is known by name: variables and `.`, each in a cell of its own, so that blocks within share it.
+# What is known by name: variables and `.`, each in a cell of its own, so that blocks within share it; and the Budget.
 Scope = dict[str, list[Any]]
 Eval = Callable[[Scope, Functions], Any]
 Render = Callable[[Scope, Functions], str]
@@ -34,6 +35,8 @@ _ASSIGNMENT = re.compile(r"(\$\w+)\s*(:?=)\s*(.*)", re.DOTALL)
 _RANGE = re.compile(r"(?:(\$\w+)\s*,\s*)?(\$\w+)\s*:?=\s*(.*)", re.DOTALL)
 _CONSTANTS = {"true": True, "false": False, "nil": None}
 _REFUSED = ("define", "template", "block")
+_BUDGET = "budget"  # no variable is called so: theirs begin with $
+_TOO_DEEP = "the template is nested too deeply"
 
 
 class _Left(Exception):
@@ -50,13 +53,19 @@ class Template:
         self._names = {*names, *BUILT_IN}
         self._parts = _parts(text.strip())
         self._ranges = 0
-        self._render = self._block(set())
+        try:
+            self._render = self._block(set())
+        except RecursionError:
+            raise StageError(_TOO_DEEP) from None
         if self._parts:
             raise StageError(f"{{{{ {self._parts[0][1]} }}}} closes nothing")
 
     def render(self, obj: Any, functions: Functions) -> str:
-        """Raises StageError where a function refuses what it is given."""
-        return self._render({".": [obj], "$": [obj]}, {**BUILT_IN, **functions})
+        """Raises StageError where a function refuses what it is given, or the budget is spent."""
+        try:
+            return self._render({".": [obj], "$": [obj], _BUDGET: [Budget()]}, {**BUILT_IN, **functions})
+        except RecursionError:
+            raise StageError(_TOO_DEEP) from None
 
     # --- blocks
 
@@ -90,7 +99,7 @@ class Template:
         if assignment:
             return self._assign(assignment[1], assignment[2] == ":=", self._pipeline(assignment[3]))
         evaluate = self._pipeline(text)
-        return lambda scope, functions: spelled(evaluate(scope, functions))
+        return _spelling(evaluate)
 
     def _if(self, text: str) -> Render:
         name, holds = self._condition(text)
@@ -134,6 +143,7 @@ class Template:
                 return otherwise(dict(scope), functions)
             texts = []
             for i, one in entries:
+                scope[_BUDGET][0].spend(TURN)
                 inner = {**scope, ".": [one]}
                 inner |= {name: [value] for name, value in ((index, i), (variable, one)) if name}
                 try:
@@ -219,7 +229,8 @@ class Template:
 
         def call(scope: Scope, functions: Functions) -> Any:
             try:
-                return functions[name](*[evaluate(scope, functions) for evaluate in arguments])
+                given = functions[name](*[evaluate(scope, functions) for evaluate in arguments])
+                return scope[_BUDGET][0].taken(name, given)
             except (TypeError, LookupError, ValueError, ArithmeticError, AttributeError) as error:
                 raise StageError(f"{name}: {error}") from error
 
@@ -246,6 +257,15 @@ class Template:
             return inner
         steps = [step for step in tokens.pop(0)[1].split(".") if step]
         return lambda scope, functions: _field(inner(scope, functions), steps)
+
+
+def _spelling(evaluate: Eval) -> Render:
+    def render(scope: Scope, functions: Functions) -> str:
+        text = spelled(evaluate(scope, functions))
+        scope[_BUDGET][0].spend(len(text))
+        return text
+
+    return render
 
 
 def _sequence(renders: Sequence[Render]) -> Render:

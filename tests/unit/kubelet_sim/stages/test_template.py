@@ -153,3 +153,30 @@ def test_functions_change_nothing() -> None:
 
     assert {"list": [2, 1], "map": {"a": 1}} == data
     assert {call.split()[0] for call in calls} <= BUILT_IN.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{{ range 10000 }}{{ range 10000 }}{{ end }}{{ end }}", "too many turns"),
+        ('{{ $x := "a" }}{{ range 100 }}{{ $x = print $x $x }}{{ end }}', "too much text"),
+        ("{{ $x := list 1 }}{{ range 100 }}{{ $x = list $x $x }}{{ end }}{{ $x }}", "too much text"),
+        ("{{ range 10000 }}{{ $.long }}{{ end }}", "too much text"),
+        ('{{ replace "a" (repeat 10000 "b") (repeat 10000 "a") }}', "too long"),
+        ('{{ join (repeat 10000 "b") (until 10000) }}', "too long"),
+        ('{{ indent 10000 (repeat 5000 "a\\n") }}', "too long"),
+        ("{{ if .a }}" * 3000 + "{{ end }}" * 3000, "nested too deeply"),
+        ("{{ " + "(" * 3000 + ".a" + ")" * 3000 + " }}", "nested too deeply"),
+    ],
+)
+def test_a_template_always_ends_and_fills_no_memory(text: str, why: str) -> None:
+    """Whoever wrote it is told, and the other stages are played."""
+    with pytest.raises(StageError, match=why):
+        Template(text, ()).render({"a": True, "long": "x" * 10_000}, {})
+
+
+def test_whole_numbers_wrap_around_as_in_go() -> None:
+    """They neither grow for ever nor become too long to be spelled."""
+    text = "{{ $x := 3 }}{{ range 200 }}{{ $x = mul $x $x }}{{ end }}{{ $x }}"
+
+    assert Template(text, ()).render({}, {}) == str((pow(3, 2**200, 2**64) + 2**63) % 2**64 - 2**63)
