@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from kubelet_sim.stages.budget import TURN, Budget
@@ -224,7 +225,8 @@ class Template:
 
     def _call(self, name: str, operands: Sequence[Eval], piped: Eval | None) -> Eval:
         if name not in self._names:
-            raise StageError(f"there is no function {name}: there are {', '.join(sorted(self._names))}")
+            alike = get_close_matches(name, sorted(self._names), n=3)
+            raise StageError(f"there is no function {name}" + (f"; there is {' and '.join(alike)}" if alike else ""))
         arguments = [*operands, *([piped] if piped else [])]
 
         def call(scope: Scope, functions: Functions) -> Any:

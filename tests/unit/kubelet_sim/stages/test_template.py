@@ -111,7 +111,8 @@ def test_yaml_is_put_below_a_key() -> None:
     [
         ("{{ if .a }}", "is missing"),
         ("{{ end }}", "closes nothing"),
-        ("{{ exec .a }}", "there is no function exec"),
+        ("{{ exec .a }}", "there is no function exec$"),
+        ("{{ quoted .a }}", "there is no function quoted; there is quote and squote and Quote$"),
         ("{{ ( .a }}", "not closed"),
         ("{{ .a", "not closed"),
         ("{{ .a ~ }}", "cannot be read"),
