@@ -15,7 +15,7 @@ from controllers import children, pods
 from controllers.batches import at_once, slow_start
 from controllers.pod_control import PodControl, pod_from_template
 from controllers.refusals import is_namespace_terminating
-from controllers.replicaset import status, victims
+from controllers.replicaset import status, victims, waking
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, NotFound
@@ -41,7 +41,6 @@ from kubeloop.runtime.manager import Manager
 from kubeloop.runtime.own_writes import OwnWrites
 from kubeloop.runtime.ownership import claim_children
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
-from kubeloop.runtime.source import For, Owns, Watches
 from kubeloop.runtime.status import StatusWriter
 
 log = structlog.get_logger(__name__)
@@ -65,13 +64,9 @@ def _add(manager: Manager, kind: ReplicaKind) -> None:
     expectations.follow(pod_informer, kind.resource)
     control = PodControl(manager.api, manager.event_recorder(kind.component), kind.resource)
     reconciler = ReplicaSetReconciler(manager.api, manager.clock, kind, owners, pod_informer, expectations, control)
-    counted = [pods.counts_otherwise]
-    sources = [
-        For(owners),
-        Owns(pod_informer, kind.resource, counted),
-        Watches(pod_informer, reconciler.keys_for_orphan, counted),
-    ]
-    manager.add(Controller(kind.queue, reconciler, sources, workers=5))
+    controller = Controller(kind.queue, reconciler, workers=5)
+    manager.add(controller)
+    waking.wake(controller, kind.resource, owners, pod_informer, reconciler.keys_for_orphan)
 
 
 class ReplicaSetReconciler:

@@ -168,3 +168,29 @@ def test_pods_of_a_terminating_namespace_are_no_failure() -> None:
         return (await cluster.read(web))["status"].get("conditions"), len(await cluster.list(PODS, "going"))
 
     assert (None, 0) == run_cluster(check, processes=LOOPS)
+
+
+def test_news_of_many_pods_are_gathered() -> None:
+    """A set of three hundred that become ready one after the other writes its status for bundles of them."""
+
+    async def check(cluster: Cluster) -> int:
+        web = await cluster.create(a_replica_set("web").replicas(300))
+
+        async def all_made() -> bool:
+            return (await cluster.read(web))["status"].get("replicas") == 300
+
+        await cluster.eventually(all_made)
+        await cluster.settled()
+        before = len(cluster.writes)
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        for pod in await cluster.list(PODS):
+            await cluster.api.patch(
+                PODS, name_of(pod), {"status": {"conditions": [ready]}}, "default", subresource="status"
+            )
+            await cluster.clock.sleep(0.001)
+        await has_available(cluster, web, 300)
+        return len([write for write in cluster.writes[before:] if write.target.endswith("/replicasets/web/status")])
+
+    written = run_cluster(check, processes={"replicaset": LOOPS["replicaset"]})
+
+    assert 1 <= written <= 300 / 10
