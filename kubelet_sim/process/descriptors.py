@@ -11,12 +11,13 @@ _CHUNK = 64 * 1024
 
 
 class Descriptor:
-    """One reader and one writer at a time."""
+    """One reader at a time; writers take turns, as the loop tells only one of them that there is room."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._is_closed = False
         self._waiting: set[asyncio.Future[None]] = set()
+        self._turn = asyncio.Lock()
         os.set_blocking(number, False)
 
     async def read(self) -> bytes:
@@ -37,15 +38,16 @@ class Descriptor:
     async def write(self, data: bytes) -> None:
         """Dropped where nobody reads any more."""
         loop = asyncio.get_running_loop()
-        while data and not self._is_closed:
-            try:
-                data = data[os.write(self._number, data) :]
-            except BlockingIOError:
-                await self._until(loop.add_writer, loop.remove_writer)
-            except OSError as error:
-                if error.errno not in (errno.EIO, errno.EPIPE):
-                    raise
-                return
+        async with self._turn:
+            while data and not self._is_closed:
+                try:
+                    data = data[os.write(self._number, data) :]
+                except BlockingIOError:
+                    await self._until(loop.add_writer, loop.remove_writer)
+                except OSError as error:
+                    if error.errno not in (errno.EIO, errno.EPIPE):
+                        raise
+                    return
 
     def close(self) -> None:
         """Whoever waits sees the end."""

@@ -162,8 +162,8 @@ class RawStreams(Streams):
         return data
 
 
-def _cells(number: int) -> int:
-    if not 0 <= number <= _MOST_CELLS:
+def _cells(number: object) -> int:
+    if not isinstance(number, int) or not 0 <= number <= _MOST_CELLS:
         raise ValueError(number)
     return number
 

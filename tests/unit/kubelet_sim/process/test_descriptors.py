@@ -28,3 +28,23 @@ def test_reading_what_always_has_more_lets_others_go_on() -> None:
         return read_meanwhile
 
     assert asyncio.run(main()) <= 10
+
+
+def test_two_who_write_to_a_full_pipe_both_get_their_turn() -> None:
+    """As two who attached to one container do: neither waits for ever, and what they wrote is not mixed."""
+    size = 1 << 20
+
+    async def main() -> bytes:
+        ours, theirs = os.pipe()
+        reader, writer = Descriptor(ours), Descriptor(theirs)
+        read = b""
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            for piece in (b"a", b"b"):
+                tasks.create_task(writer.write(piece * size))
+            while len(read) < 2 * size:
+                read += await reader.read()
+        reader.close()
+        writer.close()
+        return read
+
+    assert asyncio.run(main()) == b"a" * size + b"b" * size
