@@ -43,7 +43,7 @@ from controllers import (
     volumes,
 )
 from controllers.certificates.flags import Signing
-from kubeloop.apimachinery.releases import RELEASES
+from kubeloop.apimachinery.releases import RELEASES, is_since
 from kubeloop.runtime.manager import Manager
 
 
@@ -75,7 +75,7 @@ class Loop:
         return name in (self.name, self.alias)
 
     def is_for(self, release: str) -> bool:
-        return RELEASES.index(release) >= RELEASES.index(self.since)
+        return is_since(release, self.since)
 
 
 LOOPS: tuple[Loop, ...] = (

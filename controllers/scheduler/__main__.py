@@ -10,6 +10,7 @@ from controllers.scheduler import loop
 from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.configuration.loading import Configuration
 from controllers.scheduler.configuration.options import add_options, load_from
+from kubeloop.apimachinery.releases import DEFAULT, release
 from kubeloop.runtime import flags, process
 from kubeloop.runtime.manager import Manager
 
@@ -32,13 +33,27 @@ def main() -> int:
 
     def populate(manager: Manager) -> None:
         backoff = Backoff(manager.clock, configuration.initial_backoff_seconds, configuration.max_backoff_seconds)
-        loop.add_to(manager, configuration.profiles, socket.gethostname(), backoff)
+        loop.add_to(
+            manager,
+            configuration.profiles,
+            socket.gethostname(),
+            backoff,
+            kubernetes_version=arguments.kubernetes_version,
+        )
 
-    return process.run("kube-scheduler", parser.parse_args(), populate)
+    arguments = parser.parse_args()
+    return process.run("kube-scheduler", arguments, populate)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = flags.parser("kube-scheduler", "Finds a node for every pod that has none.")
+    parser.add_argument(
+        "--kubernetes-version",
+        type=release,
+        default=DEFAULT,
+        metavar="VERSION",
+        help="that of the API server: what it does not serve yet is not waited for (default %(default)s)",
+    )
     add_options(parser)
     return parser
 

@@ -8,11 +8,37 @@ from functools import partial
 from controllers.scheduler.announcer import Announcer
 from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.event_handlers import EVENT_SOURCES, NOT_ENDED
+from controllers.scheduler.interface import Lister
 from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.scheduler import Scheduler
-from kubeloop.apimachinery.resource import NODES, PODS
+from kubeloop.apimachinery.meta import Object, ObjectKey
+from kubeloop.apimachinery.releases import DEFAULT, is_since
+from kubeloop.apimachinery.resource import (
+    DEVICE_CLASSES,
+    NODES,
+    PODS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    Resource,
+)
 from kubeloop.runtime.manager import Manager
+
+_DEVICES = (RESOURCE_CLAIMS, RESOURCE_SLICES, DEVICE_CLASSES)
+_DEVICES_SINCE = "1.34"
+
+
+class _NoSuchKind:
+    """A lister of a kind that is not served."""
+
+    def get(self, key: ObjectKey) -> Object | None:
+        return None
+
+    def list(self, namespace: str = "") -> list[Object]:
+        return []
+
+
+_NO_SUCH_KIND = _NoSuchKind()
 
 
 def add_to(
@@ -20,15 +46,24 @@ def add_to(
     profiles: Sequence[Profile] = (Profile(),),
     host: str = "",
     backoff: Backoff | None = None,
+    kubernetes_version: str = DEFAULT,
 ) -> Scheduler:
-    """Before the manager runs. `host` is what events name as the instance that reports."""
+    """Before the manager runs. `host` is what events name as the instance that reports.
+
+    `kubernetes_version` is that of the API server: what it does not serve yet is not waited for.
+    """
+    absent = () if is_since(kubernetes_version, _DEVICES_SINCE) else _DEVICES
+
+    def lister(resource: Resource) -> Lister:
+        return _NO_SUCH_KIND if resource in absent else manager.informer(resource)
+
     pods = manager.informer(PODS, field_selector=NOT_ENDED)
     scheduler = Scheduler(
         manager.api,
         manager.clock,
         manager.rng,
         profiles,
-        lister=manager.informer,
+        lister=lister,
         pods=pods,
         announcer=Announcer(manager.api, manager.clock, host),
         metrics=_metrics(manager),
@@ -37,8 +72,9 @@ def add_to(
     manager.informer(NODES).add_handler(scheduler.handlers.on_node)
     pods.add_handler(scheduler.handlers.on_pod)
     for resource in sorted(scheduler.registered_resources):
-        if resource in EVENT_SOURCES:
-            manager.informer(EVENT_SOURCES[resource]).add_handler(partial(scheduler.handlers.on_other, resource))
+        source = EVENT_SOURCES.get(resource)
+        if source is not None and source not in absent:
+            manager.informer(source).add_handler(partial(scheduler.handlers.on_other, resource))
     manager.add_task("scheduler", scheduler.run)
     return scheduler
 

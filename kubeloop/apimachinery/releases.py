@@ -18,6 +18,11 @@ def release(text: str) -> str:
     return minor
 
 
+def is_since(release: str, first: str) -> bool:
+    """Whether `release` is `first` or a later one."""
+    return RELEASES.index(release) >= RELEASES.index(first)
+
+
 def git_version(minor: str) -> str:
     """As components say it of themselves: `v1.36.0`."""
     return f"v{minor}.0"

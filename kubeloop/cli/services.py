@@ -49,6 +49,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
 
     alone = "--leader-elect=false"
     common = (alone, _version_flag(options), *options.controllers_args)
+    of_scheduler = (alone, _version_flag(options), *options.scheduler_args)
     controllers = (python, "-m", "controllers", *client(CONTROLLERS), *common)
     others = [
         *_authority_flags(options, secured),
@@ -61,9 +62,7 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
         Service("deployment-controller", (*controllers, "--controllers=deployment")),
         Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
         Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *others)),
-        Service(
-            "scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), alone, *options.scheduler_args)
-        ),
+        Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), *of_scheduler)),
         *_kubelets(options, (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options, secured))),
     )
     if not options.metrics_server:

@@ -208,7 +208,7 @@ def _told(stack: Stack, application: Application) -> Story:
     with _kubectl(stack, application, "server") as kubectl:
         by_server = _by_server(kubectl, application, files)
         if application.namespace:
-            kubectl(f"delete --timeout=60s --ignore-not-found {files}")
+            kubectl(f"delete --timeout=180s --ignore-not-found {files}")
     return Story(objects, by_client, by_server)
 
 
@@ -220,7 +220,7 @@ def _by_client(stack: Stack, kubectl: Kubectl, application: Application, files: 
     conflicts = conflicts_of(kubectl, f"apply --server-side {files}")
     kubectl(f"apply --server-side --force-conflicts {files}")
     managers = _managers(kubectl, files)
-    kubectl(f"delete --timeout=60s --ignore-not-found {files}")
+    kubectl(f"delete --timeout=180s --ignore-not-found {files}")
     left = _left(stack, kubectl, application)
     return ByClient(created, said(again, "configured"), said(again, "unchanged"), conflicts, managers, left)
 
@@ -247,7 +247,7 @@ def _kubectl(stack: Stack, application: Application, way: str) -> Iterator[Kubec
 
 def _wait(kubectl: Kubectl, application: Application) -> None:
     for what in application.ready:
-        kubectl(f"wait --timeout=60s {what}")
+        kubectl(f"wait --timeout=180s {what}")
 
 
 def _managers(kubectl: Kubectl, files: str) -> set[str]:

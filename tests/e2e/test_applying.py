@@ -31,17 +31,17 @@ def test_a_bundle_with_a_large_definition_needs_server_side_apply(kubectl: Kubec
         within(f"apply -f {BUNDLE}")
     made = set(within(f"get -f {BUNDLE} -o name --ignore-not-found").split())
     applied = said(within(f"apply --server-side --force-conflicts -f {BUNDLE}"), "serverside-applied")
-    within(f"wait --for=condition=Established --timeout=60s {LARGE}")
+    within(f"wait --for=condition=Established --timeout=180s {LARGE}")
     again = said(within(f"apply --server-side -f {BUNDLE}"), "serverside-applied")
     within(f"diff --server-side -f {BUNDLE}")
     sample = kubectl(f"apply -f {SAMPLE}") + kubectl(f"apply -f {SAMPLE}")
     kubectl(f"diff -f {SAMPLE}")
     shown = kubectl("get ci --no-headers")
     old = kubectl("get pipelines.v1beta1.pipelines.example.com build -o name")
-    within("wait --timeout=60s --for=condition=Available deployment/pipelines-operator")
+    within("wait --timeout=180s --for=condition=Available deployment/pipelines-operator")
     replaced = said(within(f"replace -f {BUNDLE}"), "replaced")
-    kubectl(f"delete --timeout=60s -f {SAMPLE}")
-    within(f"delete --timeout=60s --ignore-not-found -f {BUNDLE}")
+    kubectl(f"delete --timeout=180s -f {SAMPLE}")
+    within(f"delete --timeout=180s --ignore-not-found -f {BUNDLE}")
 
     assert TOO_LONG in str(refused.value)
     assert objects - {LARGE} == made
@@ -122,9 +122,9 @@ def test_a_kustomization_on_top_of_an_application_is_applied(kubectl: Kubectl) -
     created = said(kubectl(f"apply {overlay}"), "created")
     again = said(kubectl(f"apply {overlay}"), "unchanged")
     kubectl(f"diff {overlay}")
-    kubectl("rollout status deployment/staging-frontend --timeout=60s")
+    kubectl("rollout status deployment/staging-frontend --timeout=180s")
     service = kubectl.json("get service staging-frontend")
-    kubectl(f"delete --timeout=60s {overlay}")
+    kubectl(f"delete --timeout=180s {overlay}")
 
     assert 8 == len(created)
     assert created == again

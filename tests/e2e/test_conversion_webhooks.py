@@ -44,10 +44,10 @@ def hook(kubectl: Kubectl, tmp_path: Path) -> Iterator[Hook]:
         service = {"namespace": kubectl.namespace, "name": "converter", "path": "/convert"}
         definition = a_definition(client={"service": service, "caBundle": authority.bundle})
         applied(kubectl, definition)
-        kubectl(f"wait crd/{NAME} --for=condition=Established --timeout=60s")
+        kubectl(f"wait crd/{NAME} --for=condition=Established --timeout=180s")
         yield found
         found.is_broken.clear()
-        kubectl(f"delete crd {NAME} --timeout=60s")
+        kubectl(f"delete crd {NAME} --timeout=180s")
 
 
 def applied(kubectl: Kubectl, obj: Any, *flags: str) -> str:
@@ -118,7 +118,7 @@ def test_a_webhook_that_comes_up_late_is_found(kubectl: Kubectl, tmp_path: Path)
     authority, port = Authority.new(), free_port()
     client = {"url": f"https://127.0.0.1:{port}/convert", "caBundle": authority.bundle}
     applied(kubectl, a_definition(client=client))
-    kubectl(f"wait crd/{NAME} --for=condition=Established --timeout=60s")
+    kubectl(f"wait crd/{NAME} --for=condition=Established --timeout=180s")
     try:
         applied(kubectl, route_of(kubectl, host="h", port=1))
         with pytest.raises(KubectlError) as caught:
@@ -126,7 +126,7 @@ def test_a_webhook_that_comes_up_late_is_found(kubectl: Kubectl, tmp_path: Path)
         with serving(authority.context(tmp_path, ["127.0.0.1"]), lambda asked: as_json(answer_to(asked.body)), port):
             found = kubectl(f"get {ROUTES_OLD}")
     finally:
-        kubectl(f"delete crd {NAME} --timeout=60s")
+        kubectl(f"delete crd {NAME} --timeout=180s")
 
     assert (
         "Error from server: conversion webhook for example.com/v1, Kind=Route failed: Post "

@@ -91,7 +91,7 @@ def test_the_compose_services_run_the_stack(image: Image, tmp_path: Path) -> Non
         eventually(lambda: kubectl("get nodes --no-headers").count(" Ready") == 3, "three nodes are Ready")
         kubectl("create deployment web --image=nginx --replicas=3")
 
-        said = kubectl("rollout status deployment/web --timeout=60s")
+        said = kubectl("rollout status deployment/web --timeout=180s")
 
     assert "successfully rolled out" in said
 

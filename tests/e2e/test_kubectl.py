@@ -10,7 +10,7 @@ from tests.testkit.stack import Kubectl, KubectlError, Stack
 pytestmark = pytest.mark.e2e
 
 WEB = "examples/web/web.yaml"
-ROLLED = "rollout status deployment/web --timeout=60s"
+ROLLED = "rollout status deployment/web --timeout=180s"
 
 
 def pods_of(kubectl: Kubectl) -> list[str]:

@@ -102,16 +102,16 @@ def test_a_kustomization_is_applied_and_deleted(kubectl: Kubectl, tmp_path: Path
 
 def test_waiting_ends_with_what_is_waited_for(kubectl: Kubectl) -> None:
     """`wait` for what is not there yet, for a value, and for what is about to go."""
-    created = kubectl.in_background("wait --for=create configmap/late --timeout=60s")
+    created = kubectl.in_background("wait --for=create configmap/late --timeout=180s")
     kubectl("create configmap late --from-literal=k=1")
     assert ("configmap/late condition met\n", 0) == (created.communicate()[0], created.returncode)
 
     kubectl("apply -f -", POD)
-    assert "pod/one condition met\n" == kubectl("wait --for=jsonpath={.status.phase}=Running pod/one --timeout=60s")
+    assert "pod/one condition met\n" == kubectl("wait --for=jsonpath={.status.phase}=Running pod/one --timeout=180s")
     with pytest.raises(KubectlError, match="timed out waiting for the condition on pods/one"):
         kubectl("wait --for=jsonpath={.status.phase}=Failed pod/one --timeout=1s")
 
-    gone = kubectl.in_background("wait --for=delete pod/one --timeout=60s")
+    gone = kubectl.in_background("wait --for=delete pod/one --timeout=180s")
     kubectl("delete pod one --wait=false")
     assert 0 == gone.wait(60)
     gone.communicate()
@@ -203,7 +203,7 @@ def test_roles_are_reconciled(kubectl: Kubectl) -> None:
 def test_a_scale_is_shown_as_a_table(crowds: Kubectl) -> None:
     """`get --subresource=scale` has columns of its own, for a workload as for a kind of one's own."""
     crowds("create deployment web --image=nginx --replicas=2")
-    crowds("rollout status deployment/web --timeout=60s")
+    crowds("rollout status deployment/web --timeout=180s")
     crowds("apply -f -", CROWD)
 
     header, row = words(crowds("get deployment web --subresource=scale"))
@@ -252,7 +252,7 @@ def test_settings_are_listed_before_they_are_changed(kubectl: Kubectl) -> None:
 def test_subresources_are_written_alone(kubectl: Kubectl) -> None:
     """`replace` and `patch` with `--subresource` write what is named, and nothing else of what is sent."""
     kubectl("create deployment web --image=nginx")
-    kubectl("rollout status deployment/web --timeout=60s")
+    kubectl("rollout status deployment/web --timeout=180s")
     shown = "get deployment web -o jsonpath={.spec.replicas},{.status.collisionCount}"
 
     web = kubectl.json("get deployment web")
@@ -290,7 +290,7 @@ def test_contexts_lead_to_the_same_stack(kubectl: Kubectl, tmp_path: Path) -> No
 def test_orphans_stay_behind(kubectl: Kubectl) -> None:
     """`delete --cascade=orphan` leaves ReplicaSet and pods without an owner."""
     kubectl(f"apply -f {WEB}")
-    kubectl("rollout status deployment/web --timeout=60s")
+    kubectl("rollout status deployment/web --timeout=180s")
 
     kubectl("delete deployment web --cascade=orphan")
 

@@ -89,16 +89,16 @@ def _go_through(kubectl: Kubectl, examples: list[Example]) -> None:
     created = set()
     if definitions:
         created = said(kubectl(f"apply {definitions}"), "created")
-        kubectl(f"wait --for=condition=Established --timeout=30s {definitions}")
+        kubectl(f"wait --for=condition=Established --timeout=180s {definitions}")
     created |= said(kubectl(f"apply {everything}"), "created")
     stored = _objects(kubectl(f"get {everything} -o yaml").partition("\nWarning:")[0])
     again = kubectl(f"apply {everything}")
     kubectl(f"diff {everything}")
     applied = said(kubectl(f"apply --server-side {everything}"), "serverside-applied")
     described = kubectl(f"describe {everything}")
-    deleted = kubectl(f"delete --timeout=60s {others}")
+    deleted = kubectl(f"delete --timeout=180s {others}")
     if definitions:
-        deleted += kubectl(f"delete --timeout=60s {definitions}")
+        deleted += kubectl(f"delete --timeout=180s {definitions}")
 
     assert names == created
     assert names == said(again, "unchanged") | (ALWAYS_CONFIGURED & names)

@@ -31,7 +31,7 @@ def stack() -> Iterator[Stack]:
         everywhere = Kubectl(running.kubectl.kubeconfig, namespace="")
         for name in OPERATORS:
             everywhere(f"apply -f {FOLDER / name / 'manifests'}")
-        running.kubectl("wait --for=condition=Established --timeout=30s crd --all")
+        running.kubectl("wait --for=condition=Established --timeout=180s crd --all")
         yield running
 
 
@@ -47,15 +47,15 @@ class TestMySQLBackup:
         with self.run(stack=stack, folder=tmp_path) as process:
             eventually(lambda: kubectl("get job nightly-dump -o name"), "the operator makes the Job")
             process.kill()
-        kubectl("wait --for=condition=Complete --timeout=60s job/nightly-dump")
+        kubectl("wait --for=condition=Complete --timeout=180s job/nightly-dump")
         assert "Succeeded" not in kubectl("get mysqlbackup nightly")
 
         with self.run(stack=stack, folder=tmp_path):
-            kubectl("wait --for=condition=Complete --timeout=60s mysqlbackup/nightly")
+            kubectl("wait --for=condition=Complete --timeout=180s mysqlbackup/nightly")
             table = kubectl("get mysqlbackups")
             described = kubectl("describe mysqlbackup nightly")
             recorded = self.records(stack, kubectl.namespace)
-            kubectl("delete mysqlbackup nightly --timeout=60s")
+            kubectl("delete mysqlbackup nightly --timeout=180s")
             left = self.records(stack, kubectl.namespace)
 
         assert ["NAME", "DATABASE", "PHASE", "REASON", "COMPLETED", "AGE"] == table.split()[:6]
@@ -94,7 +94,7 @@ class TestCertificate:
         """The sample is issued and trusted; a key lost and a CA renamed after kill -9 are seen by the next process."""
         with self.run(stack=stack, folder=tmp_path) as process:
             kubectl(f"apply -f {self.sample}")
-            kubectl("wait --for=condition=Ready --timeout=60s certificate/shop-ca certificate/web")
+            kubectl("wait --for=condition=Ready --timeout=180s certificate/shop-ca certificate/web")
             first = kubectl.json("get secret web-tls")
             process.kill()
         kubectl("replace -f -", json.dumps({**first, "data": {**first["data"], "tls.key": ""}}))
@@ -102,7 +102,7 @@ class TestCertificate:
 
         with self.run(stack=stack, folder=tmp_path):
             second = eventually(partial(self.signed_by, kubectl, "CN=other"), "the CA is renamed, and signs anew")
-            kubectl("wait --for=condition=Ready --timeout=60s certificate/web")
+            kubectl("wait --for=condition=Ready --timeout=180s certificate/web")
             table = kubectl("get certificates")
             described = kubectl("describe certificate web")
             kubectl("delete certificate web")
@@ -154,8 +154,8 @@ class TestGitOps:
         repository.commit({"deploy/web.yaml": WEB.format(replicas=2), "deploy/more.yaml": SETTINGS.format(name="more")})
         kubectl("apply -f -", self.application(kubectl, repository))
         with self.run(stack=stack, folder=tmp_path):
-            kubectl("wait --for=condition=Synced --timeout=60s application/web")
-            kubectl("wait --for=condition=Healthy --timeout=60s application/web")
+            kubectl("wait --for=condition=Synced --timeout=180s application/web")
+            kubectl("wait --for=condition=Healthy --timeout=180s application/web")
             table = kubectl("get applications")
             assert "2/2" in kubectl("get deployment web")
 
@@ -168,7 +168,7 @@ class TestGitOps:
             assert not kubectl("get configmap more --ignore-not-found")
             described = kubectl("describe application web")
 
-            kubectl("delete application web --timeout=60s")
+            kubectl("delete application web --timeout=180s")
             assert not kubectl("get deployment web --ignore-not-found")
 
         assert ["NAME", "SYNC", "HEALTH", "AGE", "web", "Synced", "Healthy"] == table.split()[:7]
@@ -191,7 +191,7 @@ class TestGitOps:
         with self.run(stack=stack, folder=tmp_path):
             self.wait_for(kubectl, commit)
             left = kubectl(ours).split()
-            kubectl("delete application web --timeout=60s")
+            kubectl("delete application web --timeout=180s")
 
         assert applied
         assert ["configmap/second"] == left

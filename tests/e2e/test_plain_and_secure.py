@@ -33,7 +33,7 @@ spec:
 # In their order: what kubectl is told, and what its answer begins with or has in it.
 COMMANDS = (
     ("apply -f -", "pod/one created"),
-    ("wait --for=condition=Ready pod/one --timeout=60s", "pod/one condition met"),
+    ("wait --for=condition=Ready pod/one --timeout=180s", "pod/one condition met"),
     ("apply -f - --server-side --force-conflicts", "pod/one serverside-applied"),
     ("diff -f -", ""),
     ("get pod one -o wide --no-headers", "one 1/1 Running 0"),
@@ -46,7 +46,7 @@ COMMANDS = (
     ("get --raw /api/v1/namespaces/NAMESPACE/pods/one/proxy/", "pod: one"),
     ("get --raw /api/v1/nodes/node-0/proxy/healthz", "ok"),
     ("create deployment web --image=nginx --replicas=2", "deployment.apps/web created"),
-    ("rollout status deployment/web --timeout=60s", "successfully rolled out"),
+    ("rollout status deployment/web --timeout=180s", "successfully rolled out"),
     ("set image deployment/web nginx=nginx:1.28 --dry-run=server", "image updated (server dry run)"),
     ("scale deployment web --current-replicas=2 --replicas=1", "deployment.apps/web scaled"),
     ("autoscale deployment web --min=1 --max=3", "horizontalpodautoscaler.autoscaling/web autoscaled"),
@@ -66,7 +66,7 @@ COMMANDS = (
     ("version", "Server Version: v1.36"),
     ("replace --force -f -", "pod/one replaced"),
     ("delete pod one", 'pod "one" deleted'),
-    ("wait --for=delete pod/one --timeout=60s", ""),
+    ("wait --for=delete pod/one --timeout=180s", ""),
 )
 
 
@@ -123,7 +123,7 @@ def by_certificate(admin: Kubectl, stack: Stack, authority: Authority, folder: P
     request = a_signing_request(a_request("dave", "devs"), name=admin.namespace, expirationSeconds=3600)
     admin("create -f -", json.dumps(request))
     admin(f"certificate approve {admin.namespace}")
-    admin(f"wait --for=jsonpath={{.status.certificate}} csr/{admin.namespace} --timeout=30s")
+    admin(f"wait --for=jsonpath={{.status.certificate}} csr/{admin.namespace} --timeout=180s")
     signed = admin(f"get csr {admin.namespace} -o jsonpath={{.status.certificate}}")
     certificate = base64.b64decode(signed).decode()
     login = Login(stack.server, ca=authority.certificate, certificate=certificate, key=key_text())

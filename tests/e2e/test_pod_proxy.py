@@ -38,7 +38,7 @@ spec: {selector: {app: nobody}, ports: [{port: 80}]}
 def web(kubectl: Kubectl) -> Kubectl:
     kubectl("apply -f -", WEB)
     kubectl("wait --for=condition=Ready pod/web")
-    kubectl("wait --for=jsonpath={.subsets[0].addresses[0].ip} endpoints/web --timeout=30s")
+    kubectl("wait --for=jsonpath={.subsets[0].addresses[0].ip} endpoints/web --timeout=180s")
     return kubectl
 
 
@@ -129,7 +129,7 @@ def test_the_kubelet_of_a_node_that_is_cut_off_is_not_reached(faulty_stack: Stac
     assert following.stdout is not None and "tick" in following.stdout.readline()
 
     kubectl("apply -f -", a_fault(kind))
-    kubectl("wait --for=jsonpath={.status.phase}=Active fault/fault --timeout=30s")
+    kubectl("wait --for=jsonpath={.status.phase}=Active fault/fault --timeout=180s")
 
     assert following.stdout.read() is not None
     following.communicate(timeout=60)

@@ -93,7 +93,7 @@ def test_fields_that_do_not_exist_are_warned_of(kubectl: Kubectl) -> None:
     """In the status of the policy, as the compiler tells of them."""
     kubectl("create -f -", TYPED)
     try:
-        kubectl("wait --for=jsonpath={.status.observedGeneration}=1 validatingadmissionpolicy/typed --timeout=60s")
+        kubectl("wait --for=jsonpath={.status.observedGeneration}=1 validatingadmissionpolicy/typed --timeout=180s")
         described = kubectl("describe validatingadmissionpolicy typed")
     finally:
         kubectl("delete -f -", TYPED)

@@ -105,7 +105,7 @@ def _has(process: Path, mark: bytes) -> bool:
 def test_a_job_computes(kubectl: Kubectl) -> None:
     """Its log is what it has written, and it completes by its exit code."""
     kubectl("apply -f -", JOB)
-    kubectl("wait --for=condition=Complete job/sum --timeout=60s")
+    kubectl("wait --for=condition=Complete job/sum --timeout=180s")
 
     assert "5050\n" == kubectl("logs job/sum")
 
@@ -114,7 +114,7 @@ def test_a_server_becomes_ready_and_is_reached(kubectl: Kubectl) -> None:
     """By its probe, by port-forward, through the API server, and as long as its Deployment is there."""
     port = free_port()
     kubectl("apply -f -", WEB.replace("PORT", str(port)))
-    kubectl("rollout status deployment/web --timeout=60s")
+    kubectl("rollout status deployment/web --timeout=180s")
     forwarding = kubectl.in_background("port-forward deployment/web :http --address=127.0.0.1")
     try:
         assert forwarding.stdout is not None
@@ -146,7 +146,7 @@ def test_a_server_becomes_ready_and_is_reached(kubectl: Kubectl) -> None:
 def test_commands_run_beside_it_and_talk_to_it(kubectl: Kubectl) -> None:
     """exec with input and exit code, attach, logs that are followed, cp."""
     kubectl("apply -f -", TALKS)
-    kubectl("wait --for=condition=Ready pod/talks --timeout=60s")
+    kubectl("wait --for=condition=Ready pod/talks --timeout=180s")
     following = kubectl.in_background("logs -f talks --timestamps")
     try:
         assert "5" == kubectl("exec -i talks -- wc -c", "12345").strip()
@@ -192,7 +192,7 @@ def test_what_crashes_is_run_again(kubectl: Kubectl) -> None:
 def test_nothing_is_left_when_the_kubelet_is_killed(stack: Stack, kubectl: Kubectl) -> None:
     """kill -9: its processes end, those that hid in a session of their own too, and new ones take their place."""
     kubectl("apply -f -", HIDES)
-    kubectl("wait --for=condition=Ready pod/hides --timeout=60s")
+    kubectl("wait --for=condition=Ready pod/hides --timeout=180s")
     before = eventually(lambda: len(found := processes_of(stack)) >= 2 and found, "they run")
 
     killed = stack.kill("kubelet-sim")
@@ -211,7 +211,7 @@ def test_nothing_is_left_when_the_kubelet_is_killed(stack: Stack, kubectl: Kubec
 def test_nothing_is_left_when_the_stack_is_stopped(stack: Stack) -> None:
     """Not even when everything was killed before. (The last test: the stack is gone then.)"""
     stack.kubectl("apply -f -", HIDES)
-    stack.kubectl("wait --for=condition=Ready pod/hides --timeout=60s")
+    stack.kubectl("wait --for=condition=Ready pod/hides --timeout=180s")
     assert eventually(lambda: processes_of(stack), "they run")
     stack.kill_everything()
 

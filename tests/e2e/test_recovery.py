@@ -24,7 +24,7 @@ PROCESSES = (
     "scheduler",
     "kubelet-sim",
 )
-WEB = "rollout status deployment/web --timeout=60s"
+WEB = "rollout status deployment/web --timeout=180s"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 

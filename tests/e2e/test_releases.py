@@ -39,7 +39,7 @@ def test_the_oldest_version_runs_a_whole_stack() -> None:
     with Stack(UpOptions(kubernetes_version=oldest)) as stack:
         kubectl = stack.kubectl
         kubectl("create deployment web --image=nginx --replicas=2")
-        kubectl("rollout status deployment/web --timeout=60s")
+        kubectl("rollout status deployment/web --timeout=180s")
         versions = kubectl("get nodes -o jsonpath={.items[*].status.nodeInfo.kubeletVersion}").split()
         spec = {"containers": [{"name": "c", "image": "i"}], "hostnameOverride": "x"}
         with pytest.raises(KubectlError, match=r'unknown field "spec.hostnameOverride"'):

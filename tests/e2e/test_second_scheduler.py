@@ -37,7 +37,7 @@ def test_pods_choose_their_scheduler(stack: Stack, kubectl: Kubectl, packing: tu
         kubectl(f"label {node} quiet=yes")
     try:
         kubectl('run packed --image=nginx --overrides={"spec":{"schedulerName":"packing"}}')
-        kubectl("wait --for=condition=Ready pod/packed --timeout=60s")
+        kubectl("wait --for=condition=Ready pod/packed --timeout=180s")
         where = ("-n", kubectl.namespace, f"--kubeconfig={stack.kubectl.kubeconfig}")
         arguments = [f"--scheduler-arg={flag}" for flag in packing]
         told = kubeloop("why", "pod/packed", *where, *arguments, PYTHONPATH=str(tmp_path))

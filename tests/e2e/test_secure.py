@@ -61,7 +61,7 @@ def test_the_stack_works_over_tls(secure_stack: Stack) -> None:
     kubectl = secure_stack.kubectl
     kubectl("create deployment web --image=nginx --replicas=2")
 
-    kubectl("rollout status deployment web --timeout=60s")
+    kubectl("rollout status deployment web --timeout=180s")
 
     assert "2/2" in kubectl("get deployment web")
 
@@ -98,7 +98,7 @@ def test_an_approved_request_makes_a_user(secure_stack: Stack, authority: Author
 
     admin("certificate approve carol")
 
-    admin("wait --for=jsonpath={.status.certificate} csr/carol --timeout=30s")
+    admin("wait --for=jsonpath={.status.certificate} csr/carol --timeout=180s")
     assert "Approved,Issued" in admin("get csr carol")
     certificate = base64.b64decode(admin("get csr carol -o jsonpath={.status.certificate}")).decode()
     login = Login(secure_stack.server, ca=authority.certificate, certificate=certificate, key=key_text())
@@ -144,7 +144,7 @@ def test_a_token_in_a_secret_is_a_login(secure_stack: Stack, authority: Authorit
     admin = secure_stack.kubectl
     admin("create serviceaccount keeper")
     admin("create -f -", TOKEN_SECRET)
-    admin("wait --for=jsonpath={.data.token} secret/keeper --timeout=30s")
+    admin("wait --for=jsonpath={.data.token} secret/keeper --timeout=180s")
     data = {name: base64.b64decode(text).decode() for name, text in admin.json("get secret keeper")["data"].items()}
     keeper = with_token(secure_stack, authority, tmp_path, data["token"])
 

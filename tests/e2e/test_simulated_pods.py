@@ -33,9 +33,9 @@ def test_a_pod_becomes_unready_and_is_ready_again(kubectl: Kubectl) -> None:
     """kubectl wait sees both, and describe shows why."""
     pod = a_pod("web", {"kubeloop.io/readiness": "fail@2s,pass@6s"}, readinessProbe=a_probe("/ready"))
     kubectl("apply -f -", stdin=pod)
-    kubectl("wait pod/web --for=condition=Ready --timeout=30s")
-    kubectl("wait pod/web --for=condition=Ready=false --timeout=30s")
-    kubectl("wait pod/web --for=condition=Ready --timeout=30s")
+    kubectl("wait pod/web --for=condition=Ready --timeout=180s")
+    kubectl("wait pod/web --for=condition=Ready=false --timeout=180s")
+    kubectl("wait pod/web --for=condition=Ready --timeout=180s")
     assert "Readiness probe failed: HTTP probe failed with statuscode: 500" in kubectl("describe pod web")
 
 
@@ -61,7 +61,7 @@ def test_a_leaking_container_is_killed(kubectl: Kubectl) -> None:
 def test_a_running_pod_is_resized(kubectl: Kubectl) -> None:
     """kubectl patch --subresource resize; it is not restarted and has what was asked for."""
     kubectl("apply -f -", stdin=a_pod("grow", {}, resources={"requests": {"cpu": "100m"}}))
-    kubectl("wait pod/grow --for=condition=Ready --timeout=30s")
+    kubectl("wait pod/grow --for=condition=Ready --timeout=180s")
     patch = '{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"200m"}}}]}}'
     kubectl(f"patch pod grow --subresource=resize --patch={patch}")
     requested = "{.status.containerStatuses[0].resources.requests.cpu}"
@@ -73,7 +73,7 @@ def test_a_running_pod_is_resized(kubectl: Kubectl) -> None:
 def test_kubectl_debug_joins_a_pod(kubectl: Kubectl) -> None:
     """Its container runs beside the others."""
     kubectl("apply -f -", stdin=a_pod("sick", {}))
-    kubectl("wait pod/sick --for=condition=Ready --timeout=30s")
+    kubectl("wait pod/sick --for=condition=Ready --timeout=180s")
     kubectl("debug sick --image=busybox --container=doctor --attach=false -- sleep 1000")
     running = "{.status.ephemeralContainerStatuses[0].state.running.startedAt}"
     eventually(lambda: kubectl(f"get pod sick -o jsonpath={running}"), "the debugger runs")
@@ -151,8 +151,8 @@ def test_lives_are_stages(tmp_path: Path) -> None:
         kubectl("run short --image=nginx --labels=life=short --annotations=phase=Succeeded")
         kubectl("run long --image=nginx")
         eventually(lambda: "Succeeded" in kubectl("get pod short -o jsonpath={.status.phase}"), "the stage was entered")
-        kubectl("wait pod/long --for=condition=Ready --timeout=30s")
-        kubectl("delete pod short --timeout=30s")
+        kubectl("wait pod/long --for=condition=Ready --timeout=180s")
+        kubectl("delete pod short --timeout=180s")
 
         eventually(lambda: "stages" in kubectl("api-resources --api-group=kwok.x-k8s.io"), "the kind is there")
         kubectl("create configmap one")
@@ -163,7 +163,7 @@ def test_lives_are_stages(tmp_path: Path) -> None:
         eventually(lambda: "there is no function nope" in kubectl("get stages"), "kubectl shows what is wrong")
         kubectl("delete stage claimed")
         kubectl("run later --image=nginx")
-        kubectl("wait pod/later --for=condition=Ready --timeout=30s")
+        kubectl("wait pod/later --for=condition=Ready --timeout=180s")
 
 
 def restarts(kubectl: Kubectl, name: str) -> str:

@@ -103,7 +103,7 @@ def test_a_sidecar_is_injected_into_pods(kubectl: Kubectl, authority: Authority,
         service = {"name": "mesh", "namespace": kubectl.namespace, "path": "/inject"}
         with configured(kubectl, "Mutating", {"service": service, "caBundle": authority.bundle}, PODS):
             kubectl("create deployment web --image=web:1")
-            kubectl("rollout status deployment/web --timeout=60s")
+            kubectl("rollout status deployment/web --timeout=180s")
             pod = kubectl.json("get pods -l injected=yes")["items"][0]
             assert kubectl("get pods -l app=web --no-headers").split()[1:3] == ["2/2", "Running"]
     assert [one["name"] for one in pod["spec"]["containers"]] == ["web", "mesh"]
@@ -192,7 +192,7 @@ def test_a_custom_resource_is_judged_in_every_way_it_is_written(
         },
     }
     kubectl("apply -f -", json.dumps(definition))
-    kubectl(f"wait crd/{plural}.example.com --for=condition=Established --timeout=60s")
+    kubectl(f"wait crd/{plural}.example.com --for=condition=Established --timeout=180s")
     seen: list[tuple[str, Any]] = []
 
     def decide(request: Any) -> Any:

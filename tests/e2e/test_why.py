@@ -20,7 +20,7 @@ def test_what_is_said_to_help_helps(stack: Stack, kubectl: Kubectl) -> None:
     told = json.loads(kubeloop("why", "pod/stuck", *flags, "-o", "json").stdout)
     (change,) = told["remedies"][0]["changes"]
     kubectl(change["command"].removeprefix("kubectl "))
-    kubectl("wait --for=condition=Ready pod/stuck --timeout=60s")
+    kubectl("wait --for=condition=Ready pod/stuck --timeout=180s")
     text = kubeloop("why", "stuck", *flags).stdout
 
     assert not told["schedulable"]

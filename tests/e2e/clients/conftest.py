@@ -56,7 +56,7 @@ def web(stack: Stack) -> RunningPod:
     kubectl = Kubectl(stack.kubectl.kubeconfig, "web")
     kubectl("create namespace web")
     kubectl("apply -f -", WEB)
-    kubectl("wait --for=condition=Ready --timeout=60s pod/web")
+    kubectl("wait --for=condition=Ready --timeout=180s pod/web")
     return RunningPod("web", "web")
 
 
@@ -64,7 +64,7 @@ def web(stack: Stack) -> RunningPod:
 def widgets(stack: Stack) -> Iterator[None]:
     """A custom kind with status and scale."""
     stack.kubectl("apply -f -", WIDGETS)
-    stack.kubectl("wait --for=condition=Established --timeout=30s crd/widgets.example.com")
+    stack.kubectl("wait --for=condition=Established --timeout=180s crd/widgets.example.com")
     yield
     stack.kubectl("delete crd widgets.example.com")
 

@@ -92,7 +92,7 @@ def test_streams_lead_into_pods(javascript: JavaScript) -> None:
     container = {"name": "web", "image": "nginx", "ports": [{"containerPort": 80}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "annotations": annotations}}
     kubectl("apply -f -", json.dumps({**pod, "spec": {"containers": [container]}}))
-    kubectl("wait --for=condition=Ready pod/web --timeout=60s")
+    kubectl("wait --for=condition=Ready pod/web --timeout=180s")
 
     assert {
         "hello": ["hello\n", "oops\n", "Success", "0"],
@@ -109,7 +109,7 @@ def test_objects_need_no_types(javascript: JavaScript) -> None:
     """From YAML, and of a kind that the client knows from discovery only."""
     kubectl = javascript.kubectl
     kubectl(f"apply -f {CRD}")
-    kubectl("wait --for=condition=Established crd/caches.cache.example.com --timeout=30s")
+    kubectl("wait --for=condition=Established crd/caches.cache.example.com --timeout=180s")
 
     answer = javascript("objects", str(ROOT / "examples" / "web" / "web.yaml"))
     kubectl("delete crd caches.cache.example.com")

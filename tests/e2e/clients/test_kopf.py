@@ -58,7 +58,7 @@ def definitions(stack: Stack) -> Iterator[None]:
     files = [EXAMPLES / name / "manifests" for name in ("mysql_backup", "certificate", "gitops")]
     flags = " ".join(f"-f {file}" for file in (*files, OPERATORS / "peering.yaml", OPERATORS / "rbac.yaml"))
     everywhere(f"apply {flags}")
-    everywhere("wait --for=condition=Established --timeout=30s crd --all")
+    everywhere("wait --for=condition=Established --timeout=180s crd --all")
     yield
     everywhere(f"delete --wait=false {flags}")
 
@@ -81,15 +81,15 @@ def test_a_job_is_followed_across_kill_9(stack: Stack, kubectl: Kubectl, tmp_pat
     with kopf_run(kubectl, tmp_path, "mysql_backup") as process:
         eventually(lambda: kubectl("get job nightly-dump -o name --ignore-not-found"), "the operator makes the Job")
         process.kill()
-    kubectl("wait --for=condition=Complete --timeout=60s job/nightly-dump")
+    kubectl("wait --for=condition=Complete --timeout=180s job/nightly-dump")
 
     with kopf_run(kubectl, tmp_path, "mysql_backup"):
-        kubectl("wait --for=condition=Complete --timeout=60s mysqlbackup/nightly")
+        kubectl("wait --for=condition=Complete --timeout=180s mysqlbackup/nightly")
         owner = kubectl.json("get job nightly-dump")["metadata"]["ownerReferences"][0]
         kubectl('patch mysqlbackup nightly --type=merge -p {"spec":{"keepFor":"2h"}}')
         eventually(lambda: "kept for 2h instead of ever" in kubectl("get events"), "the update is told")
         records = _records(stack, kubectl.namespace)
-        kubectl("delete mysqlbackup nightly --timeout=60s")
+        kubectl("delete mysqlbackup nightly --timeout=180s")
 
     assert ("MySQLBackup", "nightly", True) == (owner["kind"], owner["name"], owner["controller"])
     assert ([f"{kubectl.namespace}/nightly"], []) == (records, _records(stack, kubectl.namespace))
@@ -110,14 +110,14 @@ def test_git_is_applied_by_a_timer(kubectl: Kubectl, tmp_path: Path, operators: 
     with kopf_run(kubectl, tmp_path, *operators):
         kubectl("apply -f -", sample)
         eventually(lambda: _revision(kubectl) == ("Synced", first), "the commit is applied")
-        kubectl("wait --for=condition=Healthy --timeout=60s application/web")
+        kubectl("wait --for=condition=Healthy --timeout=180s application/web")
         kubectl("scale deployment web --replicas=5")
         eventually(lambda: _replicas(kubectl) == 3, "drift is undone")
         second = repository.commit({"deploy/web.yaml": web.replace("replicas: 3", "replicas: 2")})
         eventually(lambda: _revision(kubectl) == ("Synced", second), "the second commit is applied")
         eventually(lambda: not kubectl("get configmap more --ignore-not-found"), "what Git has no more is pruned")
         replicas = _replicas(kubectl)
-        kubectl("delete application web --timeout=60s")
+        kubectl("delete application web --timeout=180s")
 
         assert (2, "") == (replicas, kubectl("get deployment web --ignore-not-found"))
 
@@ -129,7 +129,7 @@ def test_certificates_are_renewed_by_daemons(stack: Stack, kubectl: Kubectl, tmp
     account = kubeconfig_of(stack, "certificate-system", "certificate-operator", tmp_path)
     with kopf_run(Kubectl(account, kubectl.namespace), tmp_path, "certificate"):
         kubectl(f"apply -f {EXAMPLES / 'certificate' / 'sample.yaml'}")
-        kubectl("wait --for=condition=Ready --timeout=60s certificate/shop-ca certificate/web")
+        kubectl("wait --for=condition=Ready --timeout=180s certificate/shop-ca certificate/web")
         secret = kubectl.json("get secret web-tls")
         kubectl("delete secret web-tls")
         eventually(lambda: _revision_of(kubectl, "web") == 2, "it is made anew")
@@ -137,7 +137,7 @@ def test_certificates_are_renewed_by_daemons(stack: Stack, kubectl: Kubectl, tmp
         kubectl("apply -f -", BRIEF_CERTIFICATE)
         eventually(lambda: _revision_of(kubectl, "brief") >= 2, "it is renewed when it is time")
         events = kubectl("get events")
-        kubectl("delete certificates --all --timeout=60s")
+        kubectl("delete certificates --all --timeout=180s")
         eventually(lambda: "-tls" not in kubectl("get secrets -o name"), "Secrets go with their Certificates")
 
     assert is_trusted(secret, "www.shop.example.com", datetime.now(UTC))
@@ -161,11 +161,11 @@ def test_of_two_peers_the_one_of_lower_priority_pauses(kubectl: Kubectl, tmp_pat
             eventually(lambda: says("low", "Pausing operations in favour of"), "the first one pauses")
             assert [1, 2] == sorted(peer["priority"] for peer in _peers(kubectl).values())
             kubectl("apply -f -", (EXAMPLES / "mysql_backup" / "sample.yaml").read_text().replace("10s", "1s"))
-            kubectl("wait --for=condition=Complete --timeout=60s mysqlbackup/nightly")
+            kubectl("wait --for=condition=Complete --timeout=180s mysqlbackup/nightly")
             assert (True, False) == (says("high", "'make_job' succeeded"), says("low", "'make_job' succeeded"))
         eventually(lambda: says("low", "Resuming operations after the pause"), "the first one goes on")
         assert [1] == [peer["priority"] for peer in _peers(kubectl).values()]
-        kubectl("delete mysqlbackup nightly --timeout=60s")
+        kubectl("delete mysqlbackup nightly --timeout=180s")
 
     eventually(lambda: not _peers(kubectl), "whoever stops leaves the peering")
 
@@ -175,7 +175,7 @@ def test_an_operator_that_missed_too_much_lists_anew(forgetful: ForgetfulServer,
     """The server comes back without the history that watches would resume from: 410, and nothing is missed."""
     kubectl = forgetful.kubectl
     kubectl(f"apply -f {EXAMPLES / 'mysql_backup' / 'manifests' / 'crd.yaml'}")
-    kubectl("wait --for=condition=Established --timeout=30s crd/mysqlbackups.mysql.example.com")
+    kubectl("wait --for=condition=Established --timeout=180s crd/mysqlbackups.mysql.example.com")
     with kopf_run(kubectl, tmp_path, "impatient", "mysql_backup", flags=("--standalone", "--verbose")):
         kubectl("apply -f -", _backup("first"))
         eventually(lambda: _finalizers(kubectl, "first"), "the operator sees the first")

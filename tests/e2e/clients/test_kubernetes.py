@@ -70,7 +70,7 @@ def test_the_dynamic_client_finds_kinds_that_came_later(api: client.ApiClient, k
         dynamic.resources.get(api_version="example.com/v1", kind="Widget")
     definitions = dynamic.resources.get(api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition")
     definitions.create(yaml.safe_load(WIDGETS))
-    kubectl("wait --for=condition=Established --timeout=30s crd/widgets.example.com")
+    kubectl("wait --for=condition=Established --timeout=180s crd/widgets.example.com")
 
     widgets = dynamic.resources.get(api_version="example.com/v1", kind="Widget")
     apply = {"namespace": namespace, "field_manager": "alice"}
