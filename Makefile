@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that wait for real processes leave their core to others, so there are more workers than cores.
-WORKERS ?= 4
+WORKERS ?= 3
 # Tests start hundreds of Python processes: where bytecode is not kept, most of their time is compiling.
 export PYTHONDONTWRITEBYTECODE :=
 

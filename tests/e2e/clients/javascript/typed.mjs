@@ -7,7 +7,9 @@ const apps = config.makeApiClient(k8s.AppsV1Api);
 
 const created = await apps.createNamespacedDeployment({ namespace, body: web('typed', 1) });
 const scale = await apps.readNamespacedDeploymentScale({ namespace, name: 'typed' });
-await apps.replaceNamespacedDeploymentScale({ namespace, name: 'typed', body: { ...scale, spec: { replicas: 2 } } });
+// Without the version that was read: controllers write too, and be it the status.
+const metadata = { ...scale.metadata, resourceVersion: undefined };
+await apps.replaceNamespacedDeploymentScale({ namespace, name: 'typed', body: { ...scale, metadata, spec: { replicas: 2 } } });
 const scaled = await apps.readNamespacedDeployment({ namespace, name: 'typed' });
 const stale = await refusal(() => apps.replaceNamespacedDeployment({ namespace, name: 'typed', body: created }));
 const missing = await refusal(() => core.readNamespacedPod({ namespace, name: 'missing' }));
