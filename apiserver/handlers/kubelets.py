@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlencode
 
-from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.call import Call
 from apiserver.handlers.kubelet_peer import Peer
 from apiserver.handlers.proxied import Backend, Proxied
-from apiserver.handlers.relaying import Exchange, first, hang_up, stopped
+from apiserver.handlers.relaying import Exchange, exchanged
 from apiserver.handlers.response import Receive, Response, Scope, Send
 from apiserver.outgoing.errors import CallError
 from apiserver.outgoing.forwarding import Address, ForwardError, forwarded
@@ -131,22 +130,8 @@ class _Log:
         url = f"https://{self.peer.shown}{self.path}"
         if self.peer.address is None:
             raise ApiError(f'Get "{url}": {self.peer.unreachable}')
-        exchange = Exchange(send)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                ends = [tasks.create_task(hang_up(receive)), tasks.create_task(stopped(self.stopping))]
-                await self._answered(url, self.peer.address, exchange)
-                for end in ends:
-                    end.cancel()
-        except* HungUp:
-            if not exchange.has_begun:
-                raise HungUp from None
-        except* ApiError as errors:
-            raise first(errors) from None
-        except* CallError as errors:
-            if not exchange.has_begun:
-                raise ApiError(str(first(errors))) from None
-        await exchange.end()
+        async with exchanged(send, receive, self.stopping, lambda error: ApiError(str(error))) as exchange:
+            await self._answered(url, self.peer.address, exchange)
 
     async def _answered(self, url: str, address: Address, exchange: Exchange) -> None:
         answered = self.outgoing.connections.answered("GET", url, address.host_port, self.peer.trust, self.peer.headers)

@@ -12,13 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.call import Call
 from apiserver.handlers.hops import RawHeaders, end_to_end
 from apiserver.handlers.kubelet_peer import Peer
-from apiserver.handlers.relaying import Exchange, first, hang_up, stopped
+from apiserver.handlers.relaying import Exchange, exchanged
 from apiserver.handlers.response import Receive, Response, Scope, Send
-from apiserver.outgoing.errors import CallError
 from apiserver.outgoing.outgoing import Outgoing
 from kubeloop.apimachinery.errors import ApiError, ServiceUnavailable
 from kubeloop.apimachinery.forwarding import UNREACHABLE_HEADER
@@ -55,22 +53,8 @@ class Proxied:
             return
         if self.backend.peer.address is None:
             raise _unreachable(f"dial tcp {self.backend.shown}: connect: no route to host")
-        exchange = Exchange(send)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                ends = [tasks.create_task(hang_up(receive)), tasks.create_task(stopped(self.stopping))]
-                await self._pass_on(scope, path or "/", base, exchange)
-                for end in ends:
-                    end.cancel()
-        except* HungUp:
-            if not exchange.has_begun:
-                raise HungUp from None
-        except* ApiError as errors:
-            raise first(errors) from None
-        except* CallError as errors:
-            if not exchange.has_begun:
-                raise _unreachable(first(errors).why) from None
-        await exchange.end()
+        async with exchanged(send, receive, self.stopping, lambda error: _unreachable(error.why)) as exchange:
+            await self._pass_on(scope, path or "/", base, exchange)
 
     def _paths(self, asked: str) -> tuple[str, str]:
         """What is asked of the backend, "" for nothing at all; and what stands before that in the URL."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.hops import end_to_end
 from apiserver.handlers.response import NOT_KEPT, Receive, Response, Send
+from apiserver.outgoing.errors import CallError
+from kubeloop.apimachinery.errors import ApiError
 
 _WITHOUT_BODY = (204, 304)
 
@@ -40,6 +44,33 @@ class Exchange:
     async def end(self) -> None:
         if self.has_begun and not self._has_ended:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+@asynccontextmanager
+async def exchanged(
+    send: Send, receive: Receive, stopping: asyncio.Event, unreachable: Callable[[CallError], ApiError]
+) -> AsyncIterator[Exchange]:
+    """An exchange for as long as the client listens and this server runs; what has begun is ended.
+
+    Raises ApiError and, before anything was sent, HungUp. `unreachable` words a backend that cannot be asked; one that
+    falls silent later ends the answer.
+    """
+    exchange = Exchange(send)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            ends = [tasks.create_task(hang_up(receive)), tasks.create_task(stopped(stopping))]
+            yield exchange
+            for end in ends:
+                end.cancel()
+    except* HungUp:
+        if not exchange.has_begun:
+            raise HungUp from None
+    except* ApiError as errors:
+        raise first(errors) from None
+    except* CallError as errors:
+        if not exchange.has_begun:
+            raise unreachable(first(errors)) from None
+    await exchange.end()
 
 
 async def hang_up(receive: Receive) -> None:

@@ -9,10 +9,10 @@ from controllers.scheduler.announcer import Announcer
 from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.event_handlers import EVENT_SOURCES, NOT_ENDED
 from controllers.scheduler.interface import Lister
+from controllers.scheduler.listing import Listing
 from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.scheduler import Scheduler
-from kubeloop.apimachinery.meta import Object, ObjectKey
 from kubeloop.apimachinery.releases import DEFAULT, is_since
 from kubeloop.apimachinery.resource import (
     DEVICE_CLASSES,
@@ -26,19 +26,6 @@ from kubeloop.runtime.manager import Manager
 
 _DEVICES = (RESOURCE_CLAIMS, RESOURCE_SLICES, DEVICE_CLASSES)
 _DEVICES_SINCE = "1.34"
-
-
-class _NoSuchKind:
-    """A lister of a kind that is not served."""
-
-    def get(self, key: ObjectKey) -> Object | None:
-        return None
-
-    def list(self, namespace: str = "") -> list[Object]:
-        return []
-
-
-_NO_SUCH_KIND = _NoSuchKind()
 
 
 def add_to(
@@ -55,7 +42,7 @@ def add_to(
     absent = () if is_since(kubernetes_version, _DEVICES_SINCE) else _DEVICES
 
     def lister(resource: Resource) -> Lister:
-        return _NO_SUCH_KIND if resource in absent else manager.informer(resource)
+        return Listing() if resource in absent else manager.informer(resource)
 
     pods = manager.informer(PODS, field_selector=NOT_ENDED)
     scheduler = Scheduler(

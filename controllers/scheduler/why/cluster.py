@@ -11,12 +11,13 @@ from controllers.scheduler.cache import Cache
 from controllers.scheduler.event_handlers import NOT_ENDED
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.interface import Handle
+from controllers.scheduler.listing import Listing
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.snapshot import Snapshot
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, deep_copy, key_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, deep_copy, uid_of
 from kubeloop.apimachinery.resource import NODES, PODS, Resource
 from kubeloop.client.api import Api
 
@@ -33,22 +34,6 @@ class Situation:
 
 class NotOurs(ValueError):
     """Another scheduler's pod."""
-
-
-class Listing:
-    """The objects of one kind, as a plugin's Lister."""
-
-    def __init__(self) -> None:
-        self._objects: dict[ObjectKey, Object] = {}
-
-    def fill(self, objects: Iterable[Object]) -> None:
-        self._objects = {key_of(obj): obj for obj in objects}
-
-    def get(self, key: ObjectKey) -> Object | None:
-        return self._objects.get(key)
-
-    def list(self, namespace: str = "") -> list[Object]:
-        return [obj for key, obj in self._objects.items() if namespace in ("", key.namespace)]
 
 
 async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], rng: Random) -> Situation:
