@@ -89,12 +89,12 @@ def summary(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime)
 
 
 def _shown(used: Used, time: str, memory_capacity: int) -> Object:
-    memory = int(used.memory)
+    memory = round(used.memory)
     return {
         "cpu": {
             "time": time,
-            "usageNanoCores": int(used.cores * _NANO),
-            "usageCoreNanoSeconds": int(used.core_seconds * _NANO),
+            "usageNanoCores": round(used.cores * _NANO),
+            "usageCoreNanoSeconds": round(used.core_seconds * _NANO),
         },
         "memory": {
             "time": time,
@@ -109,9 +109,9 @@ def _shown(used: Used, time: str, memory_capacity: int) -> Object:
 def _disk(used: float, time: str, capacity: int) -> Object:
     return {
         "time": time,
-        "availableBytes": max(0, capacity - int(used)),
+        "availableBytes": max(0, capacity - round(used)),
         "capacityBytes": capacity,
-        "usedBytes": int(used),
+        "usedBytes": round(used),
     }
 
 

@@ -45,6 +45,16 @@ def test_a_summary_adds_up() -> None:
     assert (704 * MIB, 9 * 2**30) == (node["memory"]["availableBytes"], node["fs"]["availableBytes"])
 
 
+def test_what_is_used_all_the_time_is_told_to_the_unit() -> None:
+    """At whatever time somebody asks: sums of fractions of seconds do not make it a nanocore less."""
+    pod = a_busy_pod()
+    pod["metadata"]["annotations"]["kubeloop.io/cpu-usage"] = "100m"
+
+    found = [summary(NODE, [pod], EPOCH + timedelta(milliseconds=137 * i)) for i in range(1, 500)]
+
+    assert {100_000_000} == {one["pods"][0]["cpu"]["usageNanoCores"] for one in found}
+
+
 def test_resources_are_measured_as_counters() -> None:
     """By container, pod and node; a pod that does not run is not there."""
     waiting = a_pod(a_container())
