@@ -14,7 +14,11 @@ from apiserver.schema.go_time import MICRO_TIME_LAYOUT, RFC3339, parse
 from kubeloop.apimachinery.quantity import canonical
 from kubeloop.apimachinery.times import format_micro_time, format_time
 
-_PLAIN_TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
+# Texts that are written as they are read. The 29th of February is left to the parser, which knows leap years.
+_DATE = r"\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+_SECOND = rf"{_DATE}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+_PLAIN_TIME = re.compile(rf"{_SECOND}Z", re.ASCII)
+_PLAIN_MICRO_TIME = re.compile(rf"{_SECOND}\.\d{{6}}Z", re.ASCII)
 _ZERO_TIME = "0001-01-01T00:00:00Z"
 
 quantity_text = canonical
@@ -29,7 +33,8 @@ def time_text(text: str) -> str | None:
 
 def micro_time_text(text: str) -> str | None:
     """A metav1.MicroTime: UTC, exactly six digits of a second."""
-    text = format_micro_time(parse(MICRO_TIME_LAYOUT, text)).rjust(27, "0")
+    if not _PLAIN_MICRO_TIME.fullmatch(text):
+        text = format_micro_time(parse(MICRO_TIME_LAYOUT, text)).rjust(27, "0")
     return None if text == "0001-01-01T00:00:00.000000Z" else text
 
 
