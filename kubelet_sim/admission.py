@@ -1,39 +1,55 @@
 """Whether a node takes a pod that was bound to it: its selector must match, and there must be room.
 
-Semantics: pkg/kubelet/lifecycle/predicate.go (v1.36). The ledger counts what the node has taken; pods that are over
-count no longer.
+Semantics: pkg/kubelet/lifecycle/predicate.go and its fellow admit handlers, in their order (v1.36). The ledger counts
+what the node has taken; pods that are over count no longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from kubelet_sim import eviction
+from kubelet_sim import eviction, sysctls
 from kubelet_sim.state import Verdict
-from kubeloop.apimachinery import selectors
+from kubeloop.apimachinery.host_ports import HostPort, conflict, host_ports_of
 from kubeloop.apimachinery.meta import ReadOnlyObject, labels_of, name_of
+from kubeloop.apimachinery.node_affinity import required_node_affinity
 from kubeloop.apimachinery.pod_resources import pod_requests
 from kubeloop.apimachinery.quantity import Quantity, parse
+from kubeloop.apimachinery.quota import is_extended
+from kubeloop.apimachinery.tolerations import NO_EXECUTE, is_tolerated, taints_of
 
 Amounts = dict[str, int]  # cpu in thousandths, everything else in units
 
 _PODS = "pods"
+_FIRST = (_PODS, "cpu", "memory", "ephemeral-storage")  # which shortage is told where there are several
+_OS_LABEL, _OS = "kubernetes.io/os", "linux"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one pod takes of its node."""
+
+    node: str
+    amounts: Amounts
+    ports: Sequence[HostPort]
 
 
 class Ledger:
     """What the pods that a node has taken request: by pod uid, and in total."""
 
     def __init__(self) -> None:
-        self._by_uid: dict[str, tuple[str, Amounts]] = {}
+        self._by_uid: dict[str, Entry] = {}
         self._used: dict[str, Amounts] = {}  # node -> the sums of its pods' amounts
+        self._ports: dict[str, list[HostPort]] = {}  # node -> those in use
 
     def add(self, node: str, pod: ReadOnlyObject, uid: str) -> None:
         if uid in self._by_uid:
             return
-        amounts = _amounts(pod)
-        self._by_uid[uid] = (node, amounts)
-        self._change(node, amounts, 1)
+        entry = self._by_uid[uid] = Entry(node, _amounts(pod), host_ports_of(pod["spec"]))
+        self._change(node, entry.amounts, 1)
+        if entry.ports:
+            self._ports.setdefault(node, []).extend(entry.ports)
 
     def change(self, node: str, pod: ReadOnlyObject, uid: str) -> None:
         """It requests something else than before."""
@@ -43,15 +59,21 @@ class Ledger:
     def remove(self, uid: str) -> None:
         entry = self._by_uid.pop(uid, None)
         if entry is not None:
-            self._change(*entry, -1)
+            self._change(entry.node, entry.amounts, -1)
+            for port in entry.ports:
+                self._ports[entry.node].remove(port)
 
     def used(self, node: str) -> Mapping[str, int]:
         return self._used.get(node, {})
 
     def used_by_others(self, node: str, uid: str) -> Mapping[str, int]:
         """Than the pod `uid`."""
-        _, own = self._by_uid.get(uid, (node, {}))
+        entry = self._by_uid.get(uid)
+        own = entry.amounts if entry else {}
         return {name: amount - own.get(name, 0) for name, amount in self.used(node).items()}
+
+    def ports(self, node: str) -> Sequence[HostPort]:
+        return self._ports.get(node, ())
 
     def _change(self, node: str, amounts: Amounts, sign: int) -> None:
         used = self._used.setdefault(node, {})
@@ -60,23 +82,72 @@ class Ledger:
 
 
 def objection(
-    pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int], pressures: Sequence[str] = ()
+    pod: ReadOnlyObject,
+    node: ReadOnlyObject,
+    used: Mapping[str, int],
+    ports: Iterable[HostPort] = (),
+    pressures: Sequence[str] = (),
 ) -> Verdict | None:
     """Why the node does not take the pod, in a kubelet's words; None where it does."""
-    pressed = eviction.objection(pod, pressures)
-    if pressed:
-        return pressed
-    if not _matches_node(pod["spec"], node):
-        message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
-        return Verdict("NodeAffinity", message)
-    return no_room(pod, node, used)
+    return next(_objections(pod, node, used, ports, pressures), None)
+
+
+def _objections(
+    pod: ReadOnlyObject,
+    node: ReadOnlyObject,
+    used: Mapping[str, int],
+    ports: Iterable[HostPort],
+    pressures: Sequence[str],
+) -> Iterator[Verdict]:
+    for found in (
+        eviction.objection(pod, pressures),
+        sysctls.objection(pod["spec"]),
+        _other_platform(pod, node),
+        no_room(pod, node, used),
+    ):
+        if found:
+            yield found
+    spec = pod["spec"]
+    if not required_node_affinity(spec).matches(name_of(node), labels_of(node)):
+        yield _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+    wanted = host_ports_of(spec)
+    if wanted and any(conflict(one, taken) for taken in ports for one in wanted):
+        yield _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    if not all(
+        is_tolerated(spec.get("tolerations") or (), t) for t in taints_of(node) if t.get("effect") == NO_EXECUTE
+    ):
+        yield _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+
+def _failed(predicate: str, why: str) -> Verdict:
+    return Verdict(predicate, f"Predicate {predicate} failed: {why}")
+
+
+def _other_platform(pod: ReadOnlyObject, node: ReadOnlyObject) -> Verdict | None:
+    """What no room on this node would mend."""
+    spec = pod["spec"]
+    if labels_of(pod).get(_OS_LABEL, _OS) != _OS:
+        message = f"Failed to admit pod as the `{_OS_LABEL}` label doesn't match node label"
+        return Verdict("PodOSSelectorNodeLabelDoesNotMatch", message)
+    if (spec.get("os") or {}).get("name", _OS) != _OS:
+        return Verdict("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    features = (node.get("status") or {}).get("features") or {}
+    policy = (spec.get("securityContext") or {}).get("supplementalGroupsPolicy")
+    if policy == "Strict" and not features.get("supplementalGroupsPolicy"):
+        message = "SupplementalGroupsPolicy=Strict is not supported in this node"
+        return Verdict("SupplementalGroupsPolicyNotSupported", message)
+    return None
 
 
 def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) -> Verdict | None:
-    """What the node is short of for the pod, beside those that use it already."""
+    """What the node is short of for the pod, beside those that use it already. Extended resources that it does not have
+    at all are somebody else's.
+    """
     allocatable = (node.get("status") or {}).get("allocatable") or {}
-    for name, requested in _amounts(pod).items():
+    for name, requested in sorted(_amounts(pod).items(), key=_rank):
         in_use, capacity = used.get(name, 0), _amount(name, parse(str(allocatable.get(name, "0"))))
+        if is_extended(name) and name not in allocatable:
+            continue
         if requested > 0 and in_use + requested > capacity:
             amounts = f"requested: {requested}, used: {in_use}, capacity: {capacity}"
             message = f"Node didn't have enough resource: {name}, {amounts}"
@@ -84,34 +155,15 @@ def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) 
     return None
 
 
+def _rank(entry: tuple[str, int]) -> tuple[int, str]:
+    name, _ = entry
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST)), name
+
+
 def _amounts(pod: ReadOnlyObject) -> Amounts:
-    """The pod itself comes first: a full node says OutOfpods whatever else is short."""
+    """The pod itself counts, too."""
     return {_PODS: 1} | {name: _amount(name, quantity) for name, quantity in pod_requests(pod).items()}
 
 
 def _amount(name: str, quantity: Quantity) -> int:
     return quantity.milli_value() if name == "cpu" else quantity.value()
-
-
-def _matches_node(spec: Mapping[str, Any], node: ReadOnlyObject) -> bool:
-    labels = labels_of(node)
-    if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
-        return False
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    return any(_matches_term(term, node) for term in required.get("nodeSelectorTerms") or ())
-
-
-def _matches_term(term: Mapping[str, Any], node: ReadOnlyObject) -> bool:
-    """All of its expressions and fields; an empty term matches nothing."""
-    expressions: Sequence[Mapping[str, Any]] = term.get("matchExpressions") or ()
-    fields: Sequence[Mapping[str, Any]] = term.get("matchFields") or ()
-    if not expressions and not fields:
-        return False
-    return _match(expressions, labels_of(node)) and _match(fields, {"metadata.name": name_of(node)})
-
-
-def _match(expressions: Sequence[Mapping[str, Any]], values: Mapping[str, str]) -> bool:
-    return not expressions or selectors.from_node_expressions(expressions).matches(values)

@@ -172,7 +172,8 @@ class PodReconciler:
             await self._tell(obj, [_annotation_warning(error) for error in pod_spec.annotation_errors(obj)])
             await self._tell(obj, self._containers.remarks(obj))
             node = self._nodes.get(ObjectKey("", node_name)) or {}
-            objection = admission.objection(obj, node, self._ledger.used(node_name), self._pressures.on(node_name))
+            used, ports = self._ledger.used(node_name), self._ledger.ports(node_name)
+            objection = admission.objection(obj, node, used, ports, self._pressures.on(node_name))
             if objection:
                 runtime, told = lifecycle.reject(runtime, objection)
                 await self._tell(obj, [told])

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from controllers.scheduler.pod_info import ANY_ADDRESS, PodInfo
+from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, is_scalar
+from kubeloop.apimachinery.host_ports import ANY_ADDRESS
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, labels_of, name_of
 from kubeloop.apimachinery.tolerations import KEEPS_AWAY, PREFER_NO_SCHEDULE, Taint
 

@@ -21,6 +21,7 @@ from controllers.scheduler.requests import (
     pod_requests,
     request_status,
 )
+from kubeloop.apimachinery.host_ports import host_ports_of
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, is_being_deleted, key_of, labels_of, uid_of
 from kubeloop.apimachinery.node_affinity import (
     PreferredTerm,
@@ -28,9 +29,6 @@ from kubeloop.apimachinery.node_affinity import (
     preferred_terms,
     required_node_affinity,
 )
-
-HostPort = tuple[str, str, int]  # address, protocol, port
-ANY_ADDRESS = "0.0.0.0"
 
 
 class PodInfo:
@@ -62,7 +60,7 @@ class PodInfo:
             *(self.cpu, self.memory, self.ephemeral_storage, scalars),
             *(self.non_zero_cpu, self.non_zero_memory),
         )  # equal where two pods ask for the same
-        self.host_ports = _host_ports(spec)
+        self.host_ports = host_ports_of(spec)
 
         affinity = spec.get("affinity") or {}
         near, far = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
@@ -121,14 +119,3 @@ class PodInfo:
         placed.pod = {**self.pod, "spec": placed.spec}
         placed.node_name = node_name
         return placed
-
-
-def _host_ports(spec: Mapping[str, Any]) -> Sequence[HostPort]:
-    """Of containers and sidecars; other init containers are gone when the ports would be used."""
-    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
-    return tuple(
-        (port.get("hostIP") or ANY_ADDRESS, port.get("protocol") or "TCP", port["hostPort"])
-        for container in (*sidecars, *(spec.get("containers") or ()))
-        for port in container.get("ports") or ()
-        if (port.get("hostPort") or 0) > 0
-    )
