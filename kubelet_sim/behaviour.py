@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import commands
+from kubelet_sim import commands, images
 from kubelet_sim.annotations import NEVER, BehaviourError, error, is_late, said, seconds
 from kubelet_sim.probes import Kind, Probes, probes_of
 from kubelet_sim.usage import out_of_memory_after
@@ -50,6 +50,7 @@ class Behaviour:
     ready_after_seconds: float = 0  # of one without a readiness probe
     stop_seconds: float = _STOP_SECONDS
     is_pullable: bool = True
+    image_error: str = ""  # why the name of its image cannot be read
     probes: Probes = field(default_factory=dict)
     ends_since: datetime | None = None  # exit_after_seconds count from then at the earliest
 
@@ -79,6 +80,7 @@ def behaviour_of(
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _stop_seconds(container),
         is_pullable=is_pullable(container.get("image") or ""),
+        image_error=images.name_error(container.get("image") or ""),
         probes=probes,
         ends_since=since if late and any(is_late(container["name"], word, late) for word in _ENDINGS) else None,
     )

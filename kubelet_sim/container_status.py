@@ -10,7 +10,7 @@ from kubelet_sim import probing, readiness, restarts
 from kubelet_sim.moments import backoff_seconds
 from kubelet_sim.observations import START_ERROR
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
-from kubelet_sim.tales import pull_error
+from kubelet_sim.tales import image_error, pull_error
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
@@ -74,6 +74,9 @@ def _was_initialized(pod: PodSpec, runtime: PodRuntime) -> bool:
 
 def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
     image = container.image or spec.image
+    if container.state is State.IMAGE_ERROR:
+        reason, message = image_error(spec)
+        return {"reason": reason, "message": message}
     if container.state is State.PULL_FAILED:
         return {"reason": "ErrImagePull", "message": pull_error(image)}
     if container.state is State.PULL_BACKOFF:

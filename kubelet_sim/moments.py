@@ -61,8 +61,21 @@ def config_fails(scene: Scene) -> datetime | None:
     return _pull_end(scene) if is_missing else None
 
 
+def image_is_refused(scene: Scene) -> datetime | None:
+    return scene.container.since if is_image_refused(scene) and not scene.runtime.stopping_since else None
+
+
+def image_is_accepted(scene: Scene) -> datetime | None:
+    return None if is_image_refused(scene) or scene.runtime.stopping_since else _AT_ONCE
+
+
+def is_image_refused(scene: Scene) -> bool:
+    """It is not even asked for."""
+    return bool(scene.spec.behaviour.image_error) or scene.spec.name in scene.runtime.absent_images
+
+
 def _pull_end(scene: Scene) -> datetime | None:
-    if scene.runtime.stopping_since:
+    if scene.runtime.stopping_since or is_image_refused(scene):
         return None
     assert scene.container.since is not None
     if scene.spec.is_real:

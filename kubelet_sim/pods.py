@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, recovery
+from kubelet_sim import admission, allocation, changes, lifecycle, node_images, observations, outage, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.registry import Faults
@@ -74,6 +74,7 @@ class PodReconciler:
         self._answers: dict[ObjectKey, Object] = {}
         self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
         pods.add_handler(self._note)
+        pods.index_field("spec.nodeName")
 
     def keys(self, pod: ReadOnlyObject) -> tuple[ObjectKey, ...]:
         """The key to reconcile where the pod is on a node of this process."""
@@ -200,7 +201,13 @@ class PodReconciler:
         problems = await self._references.problems(obj)
         if problems.mount_error and problems.mount_error != runtime.mount_error:
             await self._tell(obj, [Happening("Warning", "FailedMount", problems.mount_error)])
-        return replace(runtime, mount_error=problems.mount_error, config_errors=problems.config_errors)
+        absent = node_images.missing(obj, lambda: self._on_node(_node_of(obj)), self._containers.runs)
+        return replace(
+            runtime, mount_error=problems.mount_error, config_errors=problems.config_errors, absent_images=absent
+        )
+
+    def _on_node(self, name: str) -> Sequence[Object]:
+        return self._pods.by_index("spec.nodeName", name)
 
     async def _with_volumes(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Its containers start when every volume is attached; that takes long is told every two minutes."""
@@ -253,7 +260,9 @@ class PodReconciler:
         waits = []
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
-        if plan.runtime.stopping_since is None and (plan.runtime.mount_error or plan.runtime.config_errors):
+        runtime = plan.runtime
+        is_held = runtime.mount_error or runtime.config_errors or runtime.absent_images
+        if is_held and runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.resize_pending and plan.runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)

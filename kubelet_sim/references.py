@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubelet_sim.security import root_error
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import ReadOnlyObject, namespace_of
@@ -66,6 +67,9 @@ class References:
                 error = await self._error(reference, namespace_of(pod), _key_missing_in_environment)
                 if error:
                     errors.setdefault(container["name"], error)
+            error = root_error(pod, container)
+            if error:
+                errors.setdefault(container["name"], error)
         return errors
 
     async def _error(self, reference: Reference, namespace: str, describe_missing_key: Describe) -> str:

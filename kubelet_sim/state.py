@@ -18,7 +18,7 @@ from kubeloop.apimachinery.meta import ObjectKey
 
 
 class State(StrEnum):
-    """Where a container stands. CREATING, CRASH_BACKOFF and the PULL ones show as waiting, EXITED as terminated.
+    """Where a container stands. RUNNING shows as running, EXITED as terminated, all others as waiting.
 
     CREATING is for containers that really run: their process is about to start, or its postStart hook runs.
     """
@@ -27,6 +27,7 @@ class State(StrEnum):
     PULLING = "pulling"
     PULL_FAILED = "pull failed"
     PULL_BACKOFF = "pull backoff"
+    IMAGE_ERROR = "image error"
     CONFIG_ERROR = "config error"
     CREATING = "creating"
     RUNNING = "running"
@@ -191,6 +192,7 @@ class PodRuntime:
     resize_pending: Verdict | None = None
     resizing: Resizing | None = None
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
+    absent_images: frozenset[str] = frozenset()  # the containers whose images nobody will bring
 
     def with_debuggers(self, pod: PodSpec) -> PodRuntime:
         """Ephemeral containers come later than the pod."""

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubelet_sim import moments, probe_words, probing, restarts
+from kubelet_sim import images, moments, probe_words, probing, restarts
 from kubelet_sim.probes import Kind
 from kubelet_sim.probing import Check
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import ContainerSpec, Happening, Role
 
+INVALID_NAME = "InvalidImageName"
+
 _IMAGE_BYTES = 42_000_000
 
 
 def pulling(scene: Scene) -> Sequence[Happening]:
-    if scene.spec.is_real:
+    if scene.spec.is_real or moments.is_image_refused(scene):
         return ()
     return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
+
+
+def image_refused(scene: Scene) -> Sequence[Happening]:
+    reason, message = image_error(scene.spec)
+    told = "InspectFailed" if reason == INVALID_NAME else reason
+    return (
+        Happening("Warning", told, message, scene.spec),
+        Happening("Warning", "Failed", f"Error: {reason}", scene.spec),
+    )
+
+
+def image_error(spec: ContainerSpec) -> tuple[str, str]:
+    """Reason and message of an image that is not asked for."""
+    if spec.behaviour.image_error:
+        return INVALID_NAME, spec.behaviour.image_error
+    return "ErrImageNeverPull", images.never_pulled(spec.image)
 
 
 def pull_failed(scene: Scene) -> Sequence[Happening]:
@@ -36,21 +54,27 @@ def pull_backoff(scene: Scene) -> Sequence[Happening]:
 
 def config_error(scene: Scene) -> Sequence[Happening]:
     message = f"Error: {scene.runtime.config_errors[scene.spec.name]}"
-    return (Happening("Warning", "Failed", message, scene.spec),)
+    failed = Happening("Warning", "Failed", message, scene.spec)
+    return (failed,) if scene.spec.is_real else (_pulled(scene), failed)
 
 
 def first_start(scene: Scene) -> Sequence[Happening]:
-    if scene.spec.is_real:
-        return restart(scene)
+    return restart(scene) if scene.spec.is_real else (_pulled(scene), *_started(scene))
+
+
+def _pulled(scene: Scene) -> Happening:
     duration = _spelled(scene.runtime.pull_seconds)
     message = (
         f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
         f" Image size: {_IMAGE_BYTES} bytes."
     )
-    return (Happening("Normal", "Pulled", message, scene.spec), *_started(scene))
+    return Happening("Normal", "Pulled", message, scene.spec)
 
 
 def restart(scene: Scene) -> Sequence[Happening]:
+    """Its image is pulled again where the policy says so, and is there otherwise."""
+    if scene.spec.fields.get("imagePullPolicy") == "Always" and not scene.spec.is_real:
+        return (*pulling(scene), _pulled(scene), *_started(scene))
     message = f'Container image "{scene.spec.image}" already present on machine and can be accessed by the pod'
     return (Happening("Normal", "Pulled", message, scene.spec), *_started(scene))
 

@@ -79,6 +79,8 @@ def _checks(kind: Kind) -> Transition:
 
 TRANSITIONS = (
     Transition(State.WAITING, State.PULLING, moments.its_turn, changes.begin_pull, tales.pulling),
+    Transition(State.PULLING, State.IMAGE_ERROR, moments.image_is_refused, changes.note_time, tales.image_refused),
+    Transition(State.IMAGE_ERROR, State.PULLING, moments.image_is_accepted, changes.begin_pull, tales.pulling),
     Transition(State.PULLING, State.PULL_FAILED, moments.pull_fails, changes.fail_pull, tales.pull_failed),
     Transition(State.PULLING, State.CONFIG_ERROR, moments.config_fails, changes.note_time, tales.config_error),
     Transition(State.PULLING, State.RUNNING, moments.pulled, changes.start, tales.first_start),

@@ -1,0 +1,119 @@
+"""Images that are not asked for: names that nobody can read, and those that must not be pulled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubelet_sim import images, node_images
+from kubeloop.apimachinery.meta import Object
+from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod, state_of
+
+HEX = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "busybox",
+        "busybox:1.36",
+        "library/busybox",
+        "localhost:5000/team/app:v1",
+        "registry.example.com/a/b-c__d.e:latest",
+        "Registry/app",  # a registry: repositories are in lower case
+        f"app@sha256:{HEX}",
+        f"app:v1@sha256:{HEX}",
+        "[::1]:5000/app",
+    ],
+)
+def test_a_name_that_the_registry_could_know_is_asked_for(image: str) -> None:
+    """With a registry, a port, a tag, a digest, or none of them."""
+    assert "" == images.name_error(image)
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        ("UPPER", "invalid reference format: repository name (library/UPPER) must be lowercase"),
+        ("example.com/App:1", "invalid reference format: repository name (App) must be lowercase"),
+        ("app:1:2", "invalid reference format"),
+        ("app:", "invalid reference format"),
+        ("-app", "invalid reference format"),
+        ("app name", "invalid reference format"),
+        ("https://example.com/app", "invalid reference format"),
+        (HEX, f"invalid repository name ({HEX}), cannot specify 64-byte hexadecimal strings"),
+        ("app@sha256:" + "a" * 40, "invalid checksum digest length"),
+        ("app@md5:" + "a" * 32, "unsupported digest algorithm"),
+        ("example.com/" + "a" * 256, "repository name must not be more than 255 characters"),
+    ],
+)
+def test_a_name_that_cannot_be_read_says_why(image: str, why: str) -> None:
+    """In the words of the parser that container runtimes share."""
+    message = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {why}'
+    assert message == images.name_error(image)
+
+
+def test_a_container_with_such_a_name_waits_until_it_is_mended() -> None:
+    """InvalidImageName, told as InspectFailed and Failed; nothing is pulled before."""
+    played = PlayedPod(a_pod(a_container(image="UPPER")))
+
+    status = played.until(1)
+    told, played.told = played.told, []
+    played.obj["spec"]["containers"][0]["image"] = "lower"
+
+    why = images.name_error("UPPER")
+    assert {"reason": "InvalidImageName", "message": why} == status["containerStatuses"][0]["state"]["waiting"]
+    assert [f"InspectFailed: {why}", "Failed: Error: InvalidImageName"] == told
+    assert "running" == state_of(played.until(2))
+    assert 'Pulling: Pulling image "lower"' == played.told[0]
+
+
+def test_a_container_that_must_not_pull_waits_for_its_image() -> None:
+    """ErrImageNeverPull; once the node has the image, it starts."""
+    played = PlayedPod(a_pod(a_container(imagePullPolicy="Never")))
+    played.runtime = replace(played.runtime, absent_images=frozenset(["c"]))
+
+    status = played.until(1)
+    told = list(played.told)
+    played.runtime = replace(played.runtime, absent_images=frozenset())
+
+    why = 'Container image "web:1" is not present with pull policy of Never'
+    assert {"reason": "ErrImageNeverPull", "message": why} == status["containerStatuses"][0]["state"]["waiting"]
+    assert [f"ErrImageNeverPull: {why}", "Failed: Error: ErrImageNeverPull"] == told
+    assert "running" == state_of(played.until(2))
+
+
+def test_a_node_has_the_images_that_its_pods_have_run_with() -> None:
+    """Those that still wait for theirs bring none."""
+    pod = a_pod(a_container(image="a:1", imagePullPolicy="Never"), a_container("d", image="a:1"))
+
+    def missing(*neighbours: Object) -> frozenset[str]:
+        return node_images.missing(pod, lambda: neighbours, lambda container: False)
+
+    assert {"c"} == missing(with_status(image="a:1", imageID="")) == missing(with_status(image="b:1", imageID="b:1"))
+    assert frozenset() == missing(with_status(image="a:1", imageID="a:1"))
+
+
+def with_status(**container: str) -> Object:
+    return {**a_pod(), "status": {"containerStatuses": [{"name": "c", **container}]}}
+
+
+@pytest.mark.parametrize(("policy", "is_pulled"), [("Always", True), ("IfNotPresent", False)])
+def test_a_restart_pulls_again_where_the_policy_says_always(policy: str, is_pulled: bool) -> None:
+    """Otherwise the image is there."""
+    failing = a_container(imagePullPolicy=policy, command=["sh", "-c", "exit 1"])
+    played = PlayedPod(a_pod(failing))
+
+    played.until(1.25)
+
+    assert (2 if is_pulled else 1) == played.told.count('Pulling: Pulling image "web:1"')
+
+
+def test_an_image_is_pulled_before_the_rest_of_a_container_is_looked_at() -> None:
+    """That a config map is missing is told after that its image is there."""
+    played = PlayedPod(a_pod())
+    played.runtime = replace(played.runtime, config_errors={"c": "no"})
+
+    assert "CreateContainerConfigError" == state_of(played.until(1))
+    assert ["Pulling", "Pulled", "Failed"] == [one.partition(":")[0] for one in played.told]
