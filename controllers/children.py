@@ -17,8 +17,10 @@ from kubeloop.apimachinery.meta import (
     namespace_of,
     uid_of,
 )
+from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import LabelSelector
+from kubeloop.runtime.source import owner_keys
 
 _BY_CONTROLLER = "by-controller"
 
@@ -51,6 +53,15 @@ def adopters(
         return []
     candidates = owners.list(namespace_of(child))
     return [key_of(owner) for owner in candidates if selector_of(owner).matches(labels_of(child))]
+
+
+def owners_of(
+    child: Object, resource: Resource, owners: Informer, selector_of: Callable[[Object], LabelSelector]
+) -> Iterable[ObjectKey]:
+    """The owner that controls the child, if it is of `resource`; or those that might adopt it."""
+    if controller_of(child) is not None:
+        return owner_keys(child, resource)
+    return adopters(child, owners, selector_of)
 
 
 def _controller(obj: Object) -> Iterable[str]:

@@ -11,12 +11,13 @@ from functools import partial
 
 import structlog
 
-from controllers import children, pods
+from controllers import children, gathering, pods
 from controllers.batches import at_once, slow_start
 from controllers.pod_control import PodControl, pod_from_template
 from controllers.refusals import is_namespace_terminating
-from controllers.replicaset import status, victims, waking
+from controllers.replicaset import status, victims
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
+from controllers.replicaset.patience import patience_with
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import (
@@ -64,9 +65,9 @@ def _add(manager: Manager, kind: ReplicaKind) -> None:
     expectations.follow(pod_informer, kind.resource)
     control = PodControl(manager.api, manager.event_recorder(kind.component), kind.resource)
     reconciler = ReplicaSetReconciler(manager.api, manager.clock, kind, owners, pod_informer, expectations, control)
-    controller = Controller(kind.queue, reconciler, workers=5)
-    manager.add(controller)
-    waking.wake(controller, kind.resource, owners, pod_informer, reconciler.keys_for_orphan)
+    patience, counts = patience_with(owners), [pods.counts_otherwise]
+    sources = gathering.sources(owners, pod_informer, reconciler.keys_for_pod, patience, counts)
+    manager.add(Controller(kind.queue, reconciler, sources, workers=5))
 
 
 class ReplicaSetReconciler:
@@ -103,9 +104,8 @@ class ReplicaSetReconciler:
             return RequeueAfter(EXPIRY_SECONDS + 1)  # what is awaited wakes it sooner, unless it was missed
         return result
 
-    def keys_for_orphan(self, pod: Object) -> Iterable[ObjectKey]:
-        """The owners that might adopt a pod without a controller."""
-        return children.adopters(pod, self._owners, self._kind.selector_of)
+    def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:
+        return children.owners_of(pod, self._kind.resource, self._owners, self._kind.selector_of)
 
     async def _claim(self, owner: Object) -> tuple[list[Object], list[Object]]:
         """The active pods, adopted and released as need be, and those on their way out."""

@@ -125,7 +125,7 @@ class Controller:
                 tasks.create_task(self._work(), name=f"{self.name}: worker {i}")
 
     def _start(self, source: Source) -> None:
-        source.start(self.queue.add, self._predicates)
+        source.start(self.queue, self._predicates)
         source.informer.add_relist_handler(self._look_at_all)
 
     async def _work(self) -> None:
@@ -220,7 +220,7 @@ class Controller:
     def _look_at_all(self) -> None:
         """Periodically, and when an informer had to list anew: what happened meanwhile may be in no event."""
         for source in self.sources:
-            source.resync(self.queue.add)
+            source.resync(self.queue)
 
     def _log_retry(self, key: ObjectKey, error: Exception) -> None:
         """Stale caches are everyday (someone else wrote, the owner is gone), refusals a line, bugs a traceback."""

@@ -20,53 +20,77 @@ from kubeloop.client.store import Delta
 from kubeloop.runtime.predicates import Predicate, all_of
 from kubeloop.runtime.workqueue import LOW_PRIORITY
 
-Enqueue = Callable[[ObjectKey, int], None]  # key and priority
 MapToKeys = Callable[[Object], Iterable[ObjectKey]]
+# For how many seconds news of a key are gathered before it is looked at: more of them meanwhile change nothing.
+Delay = Callable[[ObjectKey, Delta], float]
+
+
+class Keys(Protocol):
+    """Where a source puts its keys: a controller's queue."""
+
+    def add(self, key: ObjectKey, priority: int = 0) -> None: ...
+
+    def add_after(self, key: ObjectKey, seconds: float, priority: int = 0) -> None: ...
 
 
 class Source(Protocol):
     @property
     def informer(self) -> Informer: ...
 
-    def start(self, enqueue: Enqueue, predicates: Sequence[Predicate] = ()) -> None:
+    def start(self, keys: Keys, predicates: Sequence[Predicate] = ()) -> None:
         """From now on, and (at low priority) for everything known already. `predicates` are the whole controller's."""
         ...
 
-    def resync(self, enqueue: Enqueue) -> None:
+    def resync(self, keys: Keys) -> None:
         """What a resync visits, at low priority: a periodic one, and that after an informer has listed anew."""
         ...
 
 
 class Watches:
-    """Every change enqueues what `map_to_keys` makes of the object, before the change and after it."""
+    """Every change enqueues what `map_to_keys` makes of the object, before the change and after it.
+
+    `delay`: how long after the change; None is at once, as is what the source finds when it starts.
+    """
 
     _keys_may_change = True
 
-    def __init__(self, informer: Informer, map_to_keys: MapToKeys, predicates: Sequence[Predicate] = ()) -> None:
-        self.informer, self._map, self._predicates = informer, map_to_keys, predicates
+    def __init__(
+        self,
+        informer: Informer,
+        map_to_keys: MapToKeys,
+        predicates: Sequence[Predicate] = (),
+        *,
+        delay: Delay | None = None,
+    ) -> None:
+        self.informer, self._map, self._predicates, self._delay = informer, map_to_keys, predicates, delay
 
-    def start(self, enqueue: Enqueue, predicates: Sequence[Predicate] = ()) -> None:
+    def start(self, keys: Keys, predicates: Sequence[Predicate] = ()) -> None:
         everything = (*predicates, *self._predicates)
         passes = all_of(*everything).passes if everything else None
         map_to_keys, informer, keys_may_change = self._map, self.informer, self._keys_may_change
+        add, add_after, delay = keys.add, keys.add_after, self._delay
         is_replay = True
 
         def on_change(delta: Delta) -> None:
             old, new = delta
             if passes is not None and not passes(old, new):
                 return
-            priority = LOW_PRIORITY if is_replay or not informer.has_synced else 0
-            if old is not None and (keys_may_change or new is None):
-                for key in map_to_keys(old):
-                    enqueue(key, priority)
-            if new is not None:
-                for key in map_to_keys(new):
-                    enqueue(key, priority)
+            is_old_news = is_replay or not informer.has_synced
+            for obj in (old if keys_may_change or new is None else None, new):
+                if obj is None:
+                    continue
+                for key in map_to_keys(obj):
+                    if is_old_news:
+                        add(key, LOW_PRIORITY)
+                    elif delay is None:
+                        add(key, 0)
+                    else:
+                        add_after(key, delay(key, delta))
 
         informer.add_handler(on_change)  # tells at once of what is known
         is_replay = False
 
-    def resync(self, enqueue: Enqueue) -> None:
+    def resync(self, keys: Keys) -> None:
         return None
 
 
@@ -75,12 +99,12 @@ class For(Watches):
 
     _keys_may_change = False
 
-    def __init__(self, informer: Informer, predicates: Sequence[Predicate] = ()) -> None:
-        super().__init__(informer, lambda obj: (key_of(obj),), predicates)
+    def __init__(self, informer: Informer, predicates: Sequence[Predicate] = (), *, delay: Delay | None = None) -> None:
+        super().__init__(informer, lambda obj: (key_of(obj),), predicates, delay=delay)
 
-    def resync(self, enqueue: Enqueue) -> None:
+    def resync(self, keys: Keys) -> None:
         for key in self.informer.object_keys():
-            enqueue(key, LOW_PRIORITY)
+            keys.add(key, LOW_PRIORITY)
 
 
 class Owns(Watches):
@@ -96,9 +120,10 @@ class Owns(Watches):
         predicates: Sequence[Predicate] = (),
         *,
         every_owner: bool = False,
+        delay: Delay | None = None,
     ) -> None:
         keys = every_owner_keys if every_owner else owner_keys
-        super().__init__(informer, lambda obj: keys(obj, owner_resource), predicates)
+        super().__init__(informer, lambda obj: keys(obj, owner_resource), predicates, delay=delay)
 
 
 def owner_keys(obj: Object, owner_resource: Resource) -> Iterable[ObjectKey]:

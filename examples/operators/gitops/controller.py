@@ -7,7 +7,7 @@ interrupted is made good by the next one. It is called when the Application or s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from examples.operators.gitops import reporting
 from examples.operators.gitops.application import APPLICATIONS, FINALIZER, Application
@@ -33,7 +33,7 @@ from kubeloop.runtime import (
     remove_finalizer,
 )
 from kubeloop.runtime.predicates import annotations_changed, any_of, generation_changed
-from kubeloop.runtime.source import Enqueue
+from kubeloop.runtime.source import Source
 
 WORKERS = 4
 POLL_SECONDS = 10.0
@@ -42,19 +42,19 @@ WAIT_SECONDS = 1.0
 
 
 def add_to(manager: Manager, git: Git, poll_seconds: float = POLL_SECONDS) -> None:
-    reconciler = ApplicationReconciler(manager, git, poll_seconds, lambda *key: controller.enqueue(*key))
+    reconciler = ApplicationReconciler(manager, git, poll_seconds, lambda source: controller.watch(source))
     own = For(reconciler.applications, [any_of(generation_changed, annotations_changed)])
     controller = Controller("application", reconciler, [own], workers=WORKERS)
     manager.add(controller)
 
 
 class ApplicationReconciler:
-    def __init__(self, manager: Manager, git: Git, poll_seconds: float, enqueue: Enqueue) -> None:
+    def __init__(self, manager: Manager, git: Git, poll_seconds: float, add_source: Callable[[Source], None]) -> None:
         self._api, self._clock, self._poll_seconds = manager.api, manager.clock, poll_seconds
         self.applications = manager.informer(APPLICATIONS)
         self._recorder = manager.event_recorder("gitops")
         self._sources = Sources(git)
-        self._mapper, self._tracked = KindMapper(manager.api), Tracked(manager, enqueue)
+        self._mapper, self._tracked = KindMapper(manager.api), Tracked(manager, add_source)
         self._applier = Applier(manager.api, self._mapper, self._tracked)
         self._pruner = Pruner(manager.api, self._mapper, self._tracked)
 

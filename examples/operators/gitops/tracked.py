@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from examples.operators.gitops.application import TRACKING
 from kubeloop.apimachinery.meta import Object, ObjectKey, annotations_of
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.informer import Informer
 from kubeloop.runtime import Manager, Watches
-from kubeloop.runtime.source import Enqueue
+from kubeloop.runtime.source import Source
 
 
 def application_of(obj: Object) -> str:
@@ -25,14 +25,14 @@ def application_keys(obj: Object) -> Iterable[ObjectKey]:
 class Tracked:
     """One informer a kind, of the objects that bear the label; each change enqueues the Application it is part of."""
 
-    def __init__(self, manager: Manager, enqueue: Enqueue) -> None:
-        self._manager, self._enqueue = manager, enqueue
+    def __init__(self, manager: Manager, add_source: Callable[[Source], None]) -> None:
+        self._manager, self._add_source = manager, add_source
         self._informers: dict[Resource, Informer] = {}
 
     def watch(self, resource: Resource) -> None:
         if resource not in self._informers:
             informer = self._manager.informer(resource, label_selector=TRACKING)
-            Watches(informer, application_keys).start(self._enqueue)
+            self._add_source(Watches(informer, application_keys))
             self._informers[resource] = informer
 
     def forget(self, api_version: str, kind: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject
 from kubeloop.apimachinery.resource import CONFIG_MAPS, Resource
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.reflector import Scope
+from kubeloop.client.store import Delta
 from kubeloop.runtime.predicates import labels_changed, only_when
 from kubeloop.runtime.source import For, Owns, Source, Watches
 from kubeloop.runtime.workqueue import LOW_PRIORITY
@@ -25,28 +27,37 @@ class Nobody:
     async def aclose(self) -> None: ...
 
 
-def enqueued(make: Callable[[Informer], Source], *steps: str | Object, **options: object) -> list[tuple[str, int]]:
+class Noted:
+    """A queue that remembers what was put into it: key, priority, and after how long where that is not at once."""
+
+    def __init__(self) -> None:
+        self.keys: list[tuple[Any, ...]] = []
+
+    def add(self, key: ObjectKey, priority: int = 0) -> None:
+        self.keys.append((str(key), priority))
+
+    def add_after(self, key: ObjectKey, seconds: float, priority: int = 0) -> None:
+        self.keys.append((str(key), priority, seconds))
+
+
+def enqueued(make: Callable[[Informer], Source], *steps: str | Object, **options: object) -> list[tuple[Any, ...]]:
     """Steps are objects that appear or change, "start" the source, "resync" it, and "-name" (gone)."""
 
-    async def main() -> list[tuple[str, int]]:
+    async def main() -> list[tuple[Any, ...]]:
         informer = Informer(Api("http://x", Nobody()), Scope(CONFIG_MAPS), LoopClock(), random.Random(1))  # type: ignore[arg-type]
         source = make(informer)
-        found: list[tuple[str, int]] = []
-
-        def enqueue(key: ObjectKey, priority: int) -> None:
-            found.append((str(key), priority))
-
+        found = Noted()
         for step in steps:
             if step == "start":
-                source.start(enqueue, **options)  # type: ignore[arg-type]
+                source.start(found, **options)  # type: ignore[arg-type]
             elif step == "resync":
-                source.resync(enqueue)
+                source.resync(found)
             elif isinstance(step, str):
                 delta = informer.store.remove(ObjectKey("default", step.lstrip("-")))
                 informer.notify([delta] if delta else [])
             else:
                 informer.notify([informer.store.put(step)])
-        return found
+        return found.keys
 
     return run(main())
 
@@ -57,6 +68,27 @@ def an_object(name: str, *owners: ReadOnlyObject, **labels: str) -> Object:
 
 def an_owner(name: str, kind: str = "Widget", version: str = "example.com/v1", **fields: bool) -> Object:
     return {"apiVersion": version, "kind": kind, "name": name, "uid": name, **fields}
+
+
+def test_news_may_be_gathered() -> None:
+    """Each key of a change comes after the time that its source names; what is no news is not waited for."""
+
+    def delay(key: ObjectKey, delta: Delta) -> float:
+        return 5.0 if delta.old is None else len(key.name)
+
+    def make(informer: Informer) -> Source:
+        return Owns(informer, WIDGETS, delay=delay)
+
+    web, shop = an_owner("web", controller=True), an_owner("shop", controller=True)
+
+    found = enqueued(make, an_object("1", web), "start", an_object("2", shop), an_object("2", web), "resync")
+
+    assert [
+        ("default/web", LOW_PRIORITY),
+        ("default/shop", 0, 5.0),
+        ("default/shop", 0, 4),
+        ("default/web", 0, 3),
+    ] == found
 
 
 def test_what_was_there_before_and_a_resync_can_wait() -> None:
@@ -85,8 +117,8 @@ def test_a_controllers_predicates_hold_beside_the_sources_own() -> None:
 
     steps = (an_object("a"), "start", an_object("a"), an_object("a", x="y"), an_object("b"), "-b")
 
-    own = [key for key, _ in enqueued(make, *steps)]
-    both = [key for key, _ in enqueued(make, *steps, predicates=[only_when(updated=True)])]
+    own = [key for key, *_ in enqueued(make, *steps)]
+    both = [key for key, *_ in enqueued(make, *steps, predicates=[only_when(updated=True)])]
 
     assert ["default/a", "default/a", "default/b", "default/b"] == own
     assert ["default/a"] == both
@@ -106,15 +138,15 @@ def test_owners_are_told_by_group_and_kind() -> None:
     controlled = enqueued(lambda informer: Owns(informer, WIDGETS), "start", *children)
     owned = enqueued(lambda informer: Owns(informer, WIDGETS, every_owner=True), "start", *children)
 
-    assert ["default/web", "default/beta"] == [key for key, _ in controlled]
-    assert ["default/web", "default/beta", "default/one", "default/two"] == [key for key, _ in owned]
+    assert ["default/web", "default/beta"] == [key for key, *_ in controlled]
+    assert ["default/web", "default/beta", "default/one", "default/two"] == [key for key, *_ in owned]
 
 
 def test_the_owner_of_a_namespaced_child_may_be_cluster_scoped() -> None:
     """Its key has no namespace."""
     child = an_object("1", an_owner("acme", kind="Farm", controller=True))
 
-    assert ["acme"] == [key for key, _ in enqueued(lambda informer: Owns(informer, FARMS), "start", child)]
+    assert ["acme"] == [key for key, *_ in enqueued(lambda informer: Owns(informer, FARMS), "start", child)]
 
 
 def test_a_mapped_change_enqueues_what_it_was_and_what_it_is() -> None:
@@ -125,4 +157,4 @@ def test_a_mapped_change_enqueues_what_it_was_and_what_it_is() -> None:
 
     steps = ("start", an_object("a", on="n1"), an_object("a", on="n2"))
 
-    assert ["n1", "n1", "n2"] == [key for key, _ in enqueued(lambda informer: Watches(informer, to_label), *steps)]
+    assert ["n1", "n1", "n2"] == [key for key, *_ in enqueued(lambda informer: Watches(informer, to_label), *steps)]
