@@ -16,6 +16,7 @@ from controllers.batches import at_once, slow_start
 from controllers.pod_control import PodControl, pod_from_template
 from controllers.refusals import is_namespace_terminating
 from controllers.replicaset import status, victims
+from controllers.replicaset.groups import Group, PodGroups, grouped
 from controllers.replicaset.kinds import REPLICA_SET, REPLICATION_CONTROLLER, ReplicaKind
 from controllers.replicaset.patience import patience_with
 from kubeloop.apimachinery.clock import Clock
@@ -26,9 +27,7 @@ from kubeloop.apimachinery.meta import (
     ReadOnlyObject,
     controller_of,
     is_being_deleted,
-    is_controlled_by,
     key_of,
-    labels_of,
     name_of,
     namespace_of,
     uid_of,
@@ -82,7 +81,7 @@ class ReplicaSetReconciler:
         control: PodControl,
     ) -> None:
         self._api, self._clock, self._kind = api, clock, kind
-        self._owners, self._pods = owners, pod_informer
+        self._owners, self._pods, self._groups = owners, pod_informer, PodGroups(pod_informer)
         self._expectations, self._control = expectations, control
         self._own_writes = OwnWrites()
         self._statuses = StatusWriter(api, kind.resource, clock, self._own_writes)
@@ -107,27 +106,26 @@ class ReplicaSetReconciler:
     def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:
         return children.owners_of(pod, self._kind.resource, self._owners, self._kind.selector_of)
 
-    async def _claim(self, owner: Object) -> tuple[list[Object], list[Object]]:
-        """The active pods, adopted and released as need be, and those on their way out."""
+    async def _claim(self, owner: Object) -> tuple[list[Group], int]:
+        """The active pods, adopted and released as need be, and how many are on their way out."""
         selector = self._kind.selector_of(owner)
-        candidates = children.candidates(self._pods, owner)
-        living = [pod for pod in candidates if not pods.is_terminal(pod)]
-        active = [pod for pod in living if not is_being_deleted(pod)]
-        terminating = [
-            pod
-            for pod in living
-            if is_being_deleted(pod) and is_controlled_by(pod, owner) and selector.matches(labels_of(pod))
-        ]
-        claimed = await claim_children(self._api, owner, self._kind.resource, selector, active, PODS)
-        return claimed, terminating
+        ours: list[Group] = []
+        others = grouped(children.orphans_in(self._pods, namespace_of(owner)))
+        for group in self._groups.of(uid_of(owner)):
+            (ours if selector.matches(dict(group.shape.labels)) else others).append(group)
+        candidates = [pod for group in others if group.shape.is_active for pod in group.pods]
+        adopted = await claim_children(self._api, owner, self._kind.resource, selector, candidates, PODS)
+        active = [group for group in ours if group.shape.is_active] + grouped(adopted)
+        return active, status.count(group for group in ours if group.shape.is_terminating)
 
-    async def _manage(self, owner: Object, active: Sequence[Object]) -> Exception | None:
+    async def _manage(self, owner: Object, active: Sequence[Group]) -> Exception | None:
         """Create what is missing, delete what is too much; the first error, if any."""
-        surplus = len(active) - _wanted(owner)
+        surplus = status.count(active) - _wanted(owner)
         if surplus < 0:
             return await self._create(owner, min(-surplus, BURST_REPLICAS))
         if surplus > 0:
-            return await self._delete(owner, active, min(surplus, BURST_REPLICAS))
+            each = [pod for group in active for pod in group.pods]
+            return await self._delete(owner, each, min(surplus, BURST_REPLICAS))
         return None
 
     async def _create(self, owner: Object, count: int) -> Exception | None:
@@ -168,7 +166,7 @@ class ReplicaSetReconciler:
         return list(related.values())
 
     async def _tell(
-        self, owner: Object, active: Sequence[Object], terminating: Sequence[Object], failure: Exception | None
+        self, owner: Object, active: Sequence[Group], terminating: int, failure: Exception | None
     ) -> Result:
         """Write the status where it changed; raise the failure for another try, or say when to look again."""
         now = self._clock.now()

@@ -5,11 +5,12 @@ Follows calculateStatus and updateReplicaSetStatus of pkg/controller/replicaset 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from controllers import pods
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of, labels_of
+from controllers.replicaset.groups import Group
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
 from kubeloop.apimachinery.times import format_time
 
 REPLICA_FAILURE = "ReplicaFailure"
@@ -17,32 +18,40 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 def compute(
     owner: ReadOnlyObject,
-    active: Sequence[ReadOnlyObject],
-    terminating: Sequence[ReadOnlyObject] | None,
+    active: Sequence[Group],
+    terminating: int | None,
     failure: Exception | None,
     now: datetime,
 ) -> Object:
-    """The whole status. `terminating` is None for kinds that do not count them; `failure`: why pods are missing."""
+    """The whole status. `terminating` is None for kinds that do not count them; `failure`: why pods are missing.
+
+    Pods are looked at one by one only where they have to be ready for some time.
+    """
     spec = owner["spec"]
     min_ready_seconds = spec.get("minReadySeconds") or 0
     wanted_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    ready = [pod for pod in active if pods.is_ready(pod)]
-    available = len(ready)  # all of them, where nothing has to pass: a thousand pods need not be asked again
+    ready = [group for group in active if group.shape.is_ready]
+    available = count(ready)
     if min_ready_seconds:
-        available = sum(pods.is_available(pod, min_ready_seconds, now) for pod in ready)
+        available = sum(pods.is_available(pod, min_ready_seconds, now) for group in ready for pod in group.pods)
     status: Object = {
-        "replicas": len(active),
-        "fullyLabeledReplicas": sum(wanted_labels.items() <= labels_of(pod).items() for pod in active),
-        "readyReplicas": len(ready),
+        "replicas": count(active),
+        "fullyLabeledReplicas": count(group for group in active if wanted_labels.items() <= set(group.shape.labels)),
+        "readyReplicas": count(ready),
         "availableReplicas": available,
         "observedGeneration": generation_of(owner),
     }
     if terminating is not None:
-        status["terminatingReplicas"] = len(terminating)
-    conditions = _conditions(owner, len(active), failure, now)
+        status["terminatingReplicas"] = terminating
+    conditions = _conditions(owner, count(active), failure, now)
     if conditions:
         status["conditions"] = conditions
     return status
+
+
+def count(groups: Iterable[Group]) -> int:
+    """How many pods they are."""
+    return sum(len(group.pods) for group in groups)
 
 
 def differs(owner: ReadOnlyObject, status: ReadOnlyObject) -> bool:
@@ -57,13 +66,14 @@ def differs(owner: ReadOnlyObject, status: ReadOnlyObject) -> bool:
 
 
 def seconds_to_next_availability(
-    owner: ReadOnlyObject, status: ReadOnlyObject, active: Sequence[ReadOnlyObject], now: datetime
+    owner: ReadOnlyObject, status: ReadOnlyObject, active: Sequence[Group], now: datetime
 ) -> float | None:
     """When to look again because a ready pod will have been ready for minReadySeconds; None if nothing is awaited."""
     min_ready_seconds = owner["spec"].get("minReadySeconds") or 0
     if min_ready_seconds <= 0 or status["readyReplicas"] == status["availableReplicas"]:
         return None
-    wait = pods.seconds_to_next_availability(active, min_ready_seconds, now)
+    each = (pod for group in active for pod in group.pods)
+    wait = pods.seconds_to_next_availability(each, min_ready_seconds, now)
     return float(min_ready_seconds) if wait is None else wait
 
 

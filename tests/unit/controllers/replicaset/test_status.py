@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controllers.replicaset import status
+from controllers.replicaset.groups import grouped
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.meta import Object
 from tests.unit.controllers.workloads import NOW, a_pod, a_replica_set
@@ -27,7 +28,7 @@ def test_pods_are_counted_by_what_they_are() -> None:
         a_pod("not-ready", ready=None),
     ]
 
-    counted = status.compute(an_owner(spec={"minReadySeconds": 10}), pods, [a_pod("leaving")], None, NOW)
+    counted = status.compute(an_owner(spec={"minReadySeconds": 10}), grouped(pods), 1, None, NOW)
 
     assert {
         "replicas": 3,
@@ -54,7 +55,7 @@ def test_failures_are_told_once(stored: list[Object], failure: Exception, active
     """ReplicaFailure comes with the first failure, stays as it is while they go on, and goes with the last."""
     owner = an_owner(status={"conditions": stored})
 
-    computed = status.compute(owner, [a_pod(f"p{i}") for i in range(active)], None, failure, NOW)
+    computed = status.compute(owner, grouped(a_pod(f"p{i}") for i in range(active)), None, failure, NOW)
 
     assert expected == [(c["type"], c["reason"], c["message"]) for c in computed.get("conditions", [])]
 
@@ -73,7 +74,7 @@ def test_only_a_difference_is_written(stored: Object, differs: bool) -> None:
     """Fields left out as zero are no difference; a count of terminating pods that was never given is."""
     owner = {**an_owner(0), "status": stored}
 
-    assert differs == status.differs(owner, status.compute(owner, [], [], None, NOW))
+    assert differs == status.differs(owner, status.compute(owner, [], 0, None, NOW))
 
 
 @pytest.mark.parametrize(
@@ -84,9 +85,9 @@ def test_it_looks_again_when_a_pod_becomes_available(
 ) -> None:
     """The next look is when the first ready pod has been ready for minReadySeconds."""
     owner = an_owner(spec={"minReadySeconds": min_ready_seconds})
-    pods = [a_pod(f"p{i}", ready=seconds) for i, seconds in enumerate(ready)]
+    pods = grouped(a_pod(f"p{i}", ready=seconds) for i, seconds in enumerate(ready))
 
-    computed = status.compute(owner, pods, [], None, NOW)
+    computed = status.compute(owner, pods, 0, None, NOW)
 
     assert expected == status.seconds_to_next_availability(owner, computed, pods, NOW)
 
@@ -96,9 +97,9 @@ def test_a_ready_pod_without_a_time_is_looked_at_later() -> None:
     owner, pod = an_owner(spec={"minReadySeconds": 10}), a_pod()
     del pod["status"]["conditions"][0]["lastTransitionTime"]
 
-    computed = status.compute(owner, [pod], [], None, NOW)
+    computed = status.compute(owner, grouped([pod]), 0, None, NOW)
 
     assert (0, 10.0) == (
         computed["availableReplicas"],
-        status.seconds_to_next_availability(owner, computed, [pod], NOW),
+        status.seconds_to_next_availability(owner, computed, grouped([pod]), NOW),
     )
