@@ -1,7 +1,8 @@
-"""The volumes of pods that have to be attached to the node first: which the node says it uses, and which it waits for.
+"""The claims of pods: what is wrong with them, and which of their volumes have to be attached to the node first.
 
 A kubelet reports a volume in use before it mounts it, and mounts it once the control plane reports it attached: so a
-volume is never taken away under a pod. Claims, volumes and drivers are asked for once a pod.
+volume is never taken away under a pod. Claims, volumes and drivers are asked for until they are well, once more for
+each try (pkg/kubelet/volumemanager, v1.36).
 """
 
 from __future__ import annotations
@@ -14,6 +15,18 @@ from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, name_of, namespace_of, uid_of
 from kubeloop.apimachinery.resource import CSI_DRIVERS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from kubeloop.client.api import Api
+
+
+class ClaimProblem(Exception):
+    """A volume of a pod, by the pod's name for it, cannot be had now; the text says why."""
+
+    def __init__(self, volume: str, why: str) -> None:
+        super().__init__(why)
+        self.volume = volume
+
+
+class _Unfit(Exception):
+    """Why a claim cannot be mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,7 @@ class Attachments:
         self._users: dict[str, dict[str, Needed]] = {}  # node -> its pods among them that need any, by uid
 
     async def missing(self, pod: ReadOnlyObject, node: ReadOnlyObject) -> list[str]:
-        """The volumes of the pod, by its own names, that are not attached yet."""
+        """The volumes of the pod, by its own names, that are not attached yet. Raises ClaimProblem."""
         needed = await self._of(pod, name_of(node))
         if not needed.volumes:
             return []
@@ -74,28 +87,44 @@ class Attachments:
 
     async def _attachable(self, pod: ReadOnlyObject) -> AsyncIterator[tuple[str, str]]:
         for name, claim_name in _claims_of(pod):
-            volume = await self._volume_of(claim_name, namespace_of(pod))
-            source = csi_source(volume) if volume is not None else None
-            if (
-                volume is not None
-                and source is not None
-                and needs_attaching(volume, await self._driver(source["driver"]))
-            ):
+            try:
+                volume = await self._volume_of(claim_name, namespace_of(pod))
+            except _Unfit as why:
+                problem = f"error processing PVC {namespace_of(pod)}/{claim_name}: {why}"
+                raise ClaimProblem(name, problem) from None
+            _check_mode(pod, name, volume)
+            source = csi_source(volume)
+            if source is not None and needs_attaching(volume, await self._driver(source["driver"])):
                 yield name, unique_volume_name(volume)
 
-    async def _volume_of(self, claim_name: str, namespace: str) -> Object | None:
+    async def _volume_of(self, claim_name: str, namespace: str) -> Object:
+        """Raises _Unfit."""
         try:
             claim = await self._api.get(PERSISTENT_VOLUME_CLAIMS, claim_name, namespace)
-            name = claim["spec"].get("volumeName") or ""
-            return await self._api.get(PERSISTENT_VOLUMES, name) if name else None
-        except NotFound:
-            return None
+        except NotFound as error:
+            raise _Unfit(f"failed to fetch PVC from API server: {error}") from None
+        name = claim["spec"].get("volumeName") or ""
+        if (claim.get("status") or {}).get("phase") != "Bound" or not name:
+            raise _Unfit("PVC is not bound")
+        try:
+            return await self._api.get(PERSISTENT_VOLUMES, name)
+        except NotFound as error:
+            raise _Unfit(f"failed to fetch PV {name} from API server: {error}") from None
 
     async def _driver(self, name: str) -> Object | None:
         try:
             return await self._api.get(CSI_DRIVERS, name)
         except NotFound:
             return None
+
+
+def _check_mode(pod: ReadOnlyObject, name: str, volume: ReadOnlyObject) -> None:
+    """A volume is a file system or a device, and is used as such. Raises ClaimProblem."""
+    mode = volume["spec"].get("volumeMode") or "Filesystem"
+    field = "volumeMounts" if mode == "Block" else "volumeDevices"
+    containers = (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"])
+    if any(one["name"] == name for container in containers for one in container.get(field) or ()):
+        raise ClaimProblem(name, f"volume {name} has volumeMode {mode}, but is specified in {field}")
 
 
 def _claims_of(pod: ReadOnlyObject) -> Iterator[tuple[str, str]]:

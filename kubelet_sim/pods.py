@@ -13,7 +13,7 @@ from datetime import datetime
 
 from kubelet_sim import admission, allocation, changes, lifecycle, node_images, observations, outage, pod_spec, recovery
 from kubelet_sim.addresses import PodAddresses
-from kubelet_sim.attachments import Attachments
+from kubelet_sim.attachments import Attachments, ClaimProblem
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
@@ -40,7 +40,6 @@ from kubeloop.runtime.result import DONE, RequeueAfter, Result
 _LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing, or room for a resize
 _WITHOUT_NODE_SECONDS = 0.2
 _SHORTEST_WAIT_SECONDS = 0.001
-_MOUNT_TIMEOUT_SECONDS = 123.0  # podAttachAndMountTimeout
 
 
 class PodReconciler:
@@ -210,19 +209,19 @@ class PodReconciler:
         return self._pods.by_index("spec.nodeName", name)
 
     async def _with_volumes(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
-        """Its containers start when every volume is attached; that takes long is told every two minutes."""
-        if runtime.is_rejected or pod.phase in TERMINAL or runtime.stopping_since:
-            return replace(runtime, unattached=(), waits_since=None)
+        """Its containers start when every claim is bound and every volume attached."""
         node = self._nodes.get(ObjectKey("", _node_of(obj)))
-        missing = tuple(await self._attachments.missing(obj, node)) if node is not None else ()
-        if not missing or not runtime.has_unstarted:
-            return replace(runtime, unattached=(), waits_since=None)
-        now = self._clock.now()
-        since = runtime.waits_since or now
-        if (now - since).total_seconds() >= _MOUNT_TIMEOUT_SECONDS:
-            since = now
-            await self._tell(obj, [_mount_timeout(missing)])
-        return replace(runtime, unattached=missing, waits_since=since)
+        if runtime.is_rejected or pod.phase in TERMINAL or runtime.stopping_since or node is None:
+            return replace(runtime, unattached=(), claim_problem="")
+        try:
+            missing, why = tuple(await self._attachments.missing(obj, node)), ""
+        except ClaimProblem as problem:
+            missing, why = (problem.volume,), str(problem)
+            if runtime.has_unstarted and why != runtime.claim_problem:
+                await self._tell(obj, [_unmounted(problem)])
+        if not runtime.has_unstarted:
+            missing, why = (), ""
+        return replace(runtime, unattached=missing, claim_problem=why)
 
     async def _with_allocation(
         self, obj: Object, pod: PodSpec, runtime: PodRuntime
@@ -261,14 +260,11 @@ class PodReconciler:
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         runtime = plan.runtime
-        is_held = runtime.mount_error or runtime.config_errors or runtime.absent_images
+        is_held = runtime.mount_error or runtime.claim_problem or runtime.config_errors or runtime.absent_images
         if is_held and runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.resize_pending and plan.runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
-        if plan.runtime.unattached and plan.runtime.waits_since is not None:
-            waited = (self._clock.now() - plan.runtime.waits_since).total_seconds()
-            waits.append(max(_MOUNT_TIMEOUT_SECONDS - waited, _SHORTEST_WAIT_SECONDS))
         return RequeueAfter(min(waits)) if waits else DONE
 
     # --- acting
@@ -371,11 +367,10 @@ def _annotation_warning(error: str) -> Happening:
     return Happening("Warning", "InvalidBehaviour", error)
 
 
-def _mount_timeout(volumes: Sequence[str]) -> Happening:
-    names = " ".join(volumes)
+def _unmounted(problem: ClaimProblem) -> Happening:
     message = (
-        f"Unable to attach or mount volumes: unmounted volumes=[{names}], unattached volumes=[{names}], "
-        "failed to process volumes=[]: context deadline exceeded"
+        f"Unable to attach or mount volumes: unmounted volumes=[{problem.volume}], unattached volumes=[], "
+        f"failed to process volumes=[{problem.volume}]: {problem}"
     )
     return Happening("Warning", "FailedMount", message)
 

@@ -187,7 +187,7 @@ class PodRuntime:
     is_rejected: bool = False
     mount_error: str = ""
     unattached: tuple[str, ...] = ()  # volumes that are waited for
-    waits_since: datetime | None = None  # for them; moved on when that is told
+    claim_problem: str = ""  # why one of them cannot be had
     allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # container name -> resources
     resize_pending: Verdict | None = None
     resizing: Resizing | None = None

@@ -12,7 +12,7 @@ from kubelet_sim import simulator
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.meta import Object, labels_of
-from kubeloop.apimachinery.resource import EVENTS, LEASES, NODES, PODS
+from kubeloop.apimachinery.resource import EVENTS, LEASES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS
 from kubeloop.testing.builders import PodBuilder, a_node, a_pod
 from kubeloop.testing.cluster import Cluster, Write, a_loop, run_cluster
 
@@ -296,6 +296,57 @@ def test_a_missing_config_map_holds_a_container_back() -> None:
         assert "couldn't find key k in ConfigMap default/cfg" == await waiting()
         await cluster.patch(config_map, {"data": {"k": "v"}})
         await cluster.eventually(partial(running, cluster, pod), within_seconds=5)
+
+    run_nodes(check)
+
+
+def a_claim(volume: str = "", phase: str = "Pending") -> Object:
+    meta = {"name": "data", "namespace": "default"}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "status": {"phase": phase}}
+    return {**claim, "spec": {**spec, "storageClassName": "", **({"volumeName": volume} if volume else {})}}
+
+
+def a_volume(mode: str) -> Object:
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/d"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "volume"},
+        "spec": {**spec, "volumeMode": mode},
+    }
+
+
+@pytest.mark.parametrize(
+    ("claim", "mode", "why"),
+    [
+        (None, "", 'error processing PVC default/data: failed to fetch PVC from API server: {} "data" not found'),
+        (a_claim(), "", "error processing PVC default/data: PVC is not bound"),
+        (a_claim("volume", "Bound"), "Block", "volume d has volumeMode Block, but is specified in volumeMounts"),
+        (a_claim("volume", "Bound"), "Filesystem", ""),
+    ],
+)
+def test_a_pod_bound_by_hand_waits_for_its_claims(claim: Object | None, mode: str, why: str) -> None:
+    """Claims that are not there or not bound, and volumes used as what they are not, are told once."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(lambda: ready_nodes(cluster))
+        for one in (claim, a_volume(mode) if mode else None):
+            if one is not None:
+                await cluster.create(one)
+                if "status" in one:
+                    status = {"status": one["status"]}
+                    await cluster.api.patch(PERSISTENT_VOLUME_CLAIMS, "data", status, "default", subresource="status")
+        mount = {"name": "c", "image": "i", "volumeMounts": [{"name": "d", "mountPath": "/d"}]}
+        volume = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+        pod = await cluster.create(pod_on("node-0", containers=[mount], volumes=[volume]))
+        await cluster.clock.sleep(30)
+
+        assert ("Pending" if why else "Running") == (await cluster.read(pod))["status"]["phase"]
+        told = [event["message"] for event in await cluster.list(EVENTS) if event["reason"] == "FailedMount"]
+        where = "unmounted volumes=[d], unattached volumes=[], failed to process volumes=[d]"
+        expected = f"Unable to attach or mount volumes: {where}: {why}".replace("{}", "persistentvolumeclaims")
+        assert ([expected] if why else []) == told
 
     run_nodes(check)
 
