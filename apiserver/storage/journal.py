@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from apiserver.storage.batch import Batch
-from apiserver.storage.interface import Change, Key, Stored
+from apiserver.storage.interface import Change, Key, StorageUnavailable, Stored
 
 
 class Recovered(NamedTuple):
@@ -21,13 +21,22 @@ class Recovered(NamedTuple):
     current: Sequence[Stored]
 
 
+class Busy(StorageUnavailable):
+    """Somebody else holds the store; who waits may have it."""
+
+
 class Journal(Protocol):
+    is_quick: bool  # a commit waits for no disk and no network, so the event loop may do a small one by itself
+
     def open(self) -> Recovered: ...
 
     def close(self) -> None: ...
 
-    def commit(self, batch: Batch) -> None:
-        """Write the batch so that it survives the process being killed, all of it or nothing."""
+    def commit(self, batch: Batch, *, waits: bool = True) -> None:
+        """Write the batch so that it survives the process being killed, all of it or nothing.
+
+        waits: for another program that holds the store, for some seconds; else Busy is raised at once.
+        """
         ...
 
     def read(self, after: int, limit: int) -> Sequence[Change]:

@@ -19,11 +19,13 @@ from typing import TypeVar
 from apiserver.storage.batch import Batch, plan
 from apiserver.storage.executor import Executor, call
 from apiserver.storage.interface import Change, Compacted, Key, StorageUnavailable, Stored, Write
-from apiserver.storage.journal import Journal
+from apiserver.storage.journal import Busy, Journal
 from apiserver.storage.window import Window
 
 # The tail follows at once and a list in pages takes seconds, so this reaches back far enough for both.
 _RECENT_CHANGES, _RECENT_BYTES = 10_000, 16 << 20
+# Of a quick journal, so many take some milliseconds at most.
+_SMALL_BATCH = 200
 
 T = TypeVar("T")
 _Pending = tuple[Write, "asyncio.Future[Change]"]
@@ -115,10 +117,25 @@ class RevisionLog:
         if not batch.records:
             self._finish(batch, futures)
             return
-        self._executor.submit(
-            lambda: self._journal.commit(batch),
-            lambda _, error: self._committed(batch, futures, error),
-        )
+        if not self._committed_at_once(batch, futures):
+            self._executor.submit(
+                lambda: self._journal.commit(batch),
+                lambda _, error: self._committed(batch, futures, error),
+            )
+
+    def _committed_at_once(self, batch: Batch, futures: Sequence[asyncio.Future[Change]]) -> bool:
+        """Whether the event loop could do it by itself, which is cheaper than a thread (see executor.py)."""
+        if not (self._journal.is_quick and len(batch.records) <= _SMALL_BATCH and self._executor.is_free):
+            return False
+        try:
+            self._journal.commit(batch, waits=False)
+        except Busy:
+            return False
+        except Exception as error:
+            self._committed(batch, futures, error)
+        else:
+            self._committed(batch, futures, None)
+        return True
 
     def _lookup(self, key: Key) -> Stored | None:
         objects = self._current.get(key.resource)

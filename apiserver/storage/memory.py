@@ -22,6 +22,8 @@ class MemoryStorage(RevisionLog):
 class MemoryJournal:
     """The records by revision. Closing keeps them, so the same journal can be opened again."""
 
+    is_quick = True
+
     def __init__(self) -> None:
         self._records: dict[int, Record] = {}
         self._head = self._compacted = 0
@@ -35,7 +37,7 @@ class MemoryJournal:
     def close(self) -> None:
         pass
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: Batch, *, waits: bool = True) -> None:
         self._records.update((record.change.revision, record) for record in batch.records)
         self._head = batch.head
         self._drop(batch.forgotten)

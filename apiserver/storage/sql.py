@@ -15,7 +15,7 @@ from apiserver.storage import statements
 from apiserver.storage.batch import Batch, Record
 from apiserver.storage.dialects import Dialect
 from apiserver.storage.interface import Change, Key, StorageUnavailable, Stored
-from apiserver.storage.journal import Recovered
+from apiserver.storage.journal import Busy, Recovered
 from apiserver.storage.statements import Row
 from apiserver.storage.tables import CHANGES, CURRENT, META, SCHEMA_VERSION, metadata
 
@@ -28,6 +28,7 @@ class SqlJournal:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        self.is_quick = dialect.is_quick
         self._engine: Engine | None = None
         self._connection: Connection | None = None
 
@@ -44,13 +45,13 @@ class SqlJournal:
         if self._engine is not None:
             self._engine.dispose()
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: Batch, *, waits: bool = True) -> None:
         changes = [_row(record) for record in batch.records if record.change.revision not in batch.forgotten]
         put = [(*key, stored.revision) for key, stored in batch.current.items() if stored is not None]
         removed = [tuple(key) for key, stored in batch.current.items() if stored is None]
         begin = batch.records[0].change.revision
         forgotten = [(revision,) for revision in batch.forgotten if revision < begin]
-        with self._transaction() as connection:
+        with self._transaction(waits=waits) as connection:
             self._execute(connection, statements.insert_changes, changes)
             self._execute(connection, statements.put_current, put)
             self._execute(connection, statements.remove_current, removed)
@@ -100,10 +101,11 @@ class SqlJournal:
             connection.exec_driver_sql(text(count, self._dialect.mark), parameters)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self, *, waits: bool = True) -> Iterator[Connection]:
         """Commits at the end, or rolls back and raises."""
         with self._errors_explained():
             connection = self._connected()
+            self._dialect.wait_for_others(connection, waits)
             with connection.begin():
                 yield connection
 
@@ -114,8 +116,10 @@ class SqlJournal:
         except SQLAlchemyError as error:
             if self._connection is not None and self._connection.in_transaction():
                 self._disconnect()  # not even the rollback worked; the next call connects anew
-            text = self._dialect.explain(error) if isinstance(error, DBAPIError) else str(error)
-            raise StorageUnavailable(text) from error
+            if not isinstance(error, DBAPIError):
+                raise StorageUnavailable(str(error)) from error
+            refusal = Busy if self._dialect.is_busy(error) else StorageUnavailable
+            raise refusal(self._dialect.explain(error)) from error
 
     def _connected(self) -> Connection:
         if self._connection is None:

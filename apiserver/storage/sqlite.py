@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from apiserver.storage.batch import Batch
+from apiserver.storage.checkpoints import Checkpoints
 from apiserver.storage.dialects import SqliteDialect, Synchronous
 from apiserver.storage.directory import DataDirectory
 from apiserver.storage.executor import Executor, ThreadExecutor
@@ -28,12 +30,16 @@ class SqliteStorage(RevisionLog):
 
 
 class SqliteJournal(SqlJournal):
-    """The SQL journal in a directory that is locked while it is open."""
+    """The SQL journal in a directory that is locked while it is open.
+
+    Its write-ahead log is moved into the database by a thread of its own, so that no commit waits for the disk.
+    """
 
     def __init__(self, directory: Path, synchronous: Synchronous, max_bytes: int) -> None:
         self._file = directory / "state.db"
         super().__init__(SqliteDialect(self._file, synchronous=synchronous, max_bytes=max_bytes))
         self._directory = DataDirectory(directory)
+        self._checkpoints = Checkpoints(self._file)
 
     def open(self) -> Recovered:
         self._directory.lock()
@@ -41,11 +47,18 @@ class SqliteJournal(SqlJournal):
             # Secrets stand in it as they are. SQLite gives the files beside it the same mode.
             if not self._file.exists():
                 self._file.touch(mode=0o600)
-            return super().open()
+            recovered = super().open()
+            self._checkpoints.start()
+            return recovered
         except BaseException:
             self.close()
             raise
 
+    def commit(self, batch: Batch, *, waits: bool = True) -> None:
+        super().commit(batch, waits=waits)
+        self._checkpoints.wrote(batch)
+
     def close(self) -> None:
+        self._checkpoints.close()
         super().close()
         self._directory.unlock()

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.storage import dialects
+from apiserver.storage import checkpoints, dialects
 from apiserver.storage.executor import InlineExecutor
 from apiserver.storage.interface import Key, StorageUnavailable, Value, Write
 from apiserver.storage.sqlite import SqliteStorage
 from tests.contract.storage_suite import a_key, create, delete, heartbeat, put, text_of
+from tests.testkit.eventually import eventually
 
 WRITER = textwrap.dedent("""
     import asyncio, sys
@@ -253,6 +254,27 @@ def rows_of(directory: Path) -> int:
     (rows,) = database.execute("SELECT count(*) FROM changes").fetchone()
     database.close()
     return rows
+
+
+def test_the_log_is_moved_into_the_database_beside_the_writers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written is in the database file itself soon, though the server goes on and no commit moved it there."""
+    monkeypatch.setattr(checkpoints, "_BYTES", 1 << 20)
+
+    async def test(storage: SqliteStorage) -> None:
+        for i in range(50):
+            await storage.write(a_large_write(str(i)))
+
+        eventually(lambda: alone() > 0, "the database has rows without its log", within_seconds=60)
+
+    def alone() -> int:
+        (tmp_path / "alone").mkdir(exist_ok=True)
+        (tmp_path / "alone" / "state.db").write_bytes((tmp_path / "state.db").read_bytes())
+        try:
+            return rows_of(tmp_path / "alone")
+        except sqlite3.DatabaseError:
+            return 0  # not even the tables are in it, or it was copied in the middle of a move
+
+    opened(tmp_path, test)
 
 
 def test_heartbeats_leave_no_rows(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -10,22 +11,28 @@ import pytest
 from apiserver.storage.batch import Batch
 from apiserver.storage.executor import Executor, InlineExecutor, ThreadExecutor
 from apiserver.storage.interface import Change, Key, KeyExists, StorageUnavailable, Value, Write
+from apiserver.storage.journal import Busy
 from apiserver.storage.log import RevisionLog
 from apiserver.storage.memory import MemoryJournal
 
 
 class ObservedJournal(MemoryJournal):
-    """Counts the commits and their sizes; fails while `failure` is set."""
+    """Remembers the sizes of commits and the threads they ran in; fails while `failure` is set, or held by another."""
 
     def __init__(self) -> None:
         super().__init__()
         self.failure = ""
+        self.is_held = False
         self.sizes: list[int] = []
+        self.in_loop: list[bool] = []
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: Batch, *, waits: bool = True) -> None:
         if self.failure:
             raise StorageUnavailable(self.failure)
+        if self.is_held and not waits:
+            raise Busy("held by another program")
         self.sizes.append(len(batch.records))
+        self.in_loop.append(threading.current_thread() is threading.main_thread())
         super().commit(batch)
 
 
@@ -166,5 +173,61 @@ def test_a_journal_that_cannot_be_opened_leaves_no_thread() -> None:
 
         assert executor._thread is not None
         assert not executor._thread.is_alive()
+
+    asyncio.run(test())
+
+
+def test_the_event_loop_commits_what_is_small() -> None:
+    """A quick journal's small batch needs no other thread; a large one is handed to it."""
+
+    async def test() -> None:
+        journal = ObservedJournal()
+        log = await started(journal, ThreadExecutor(), max_pending=1_000, max_batch=1_000)
+
+        await results(log, [a_write(f"a-{i}") for i in range(10)])
+        await results(log, [a_write(f"b-{i}") for i in range(500)])
+
+        await log.close()
+        assert [10, 500] == journal.sizes
+        assert [True, False] == journal.in_loop
+
+    asyncio.run(test())
+
+
+def test_a_commit_waits_its_turn_behind_what_is_under_way() -> None:
+    """While the thread works for others, even a small batch is handed to it: the journal does one thing at a time."""
+
+    async def test() -> None:
+        journal, executor = ObservedJournal(), ThreadExecutor()
+        log = await started(journal, executor)
+        may_end = threading.Event()
+        executor.submit(may_end.wait, lambda *_: None)
+
+        writing = asyncio.create_task(log.write(a_write("web")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not journal.sizes
+        may_end.set()
+        await writing
+
+        await log.close()
+        assert [False] == journal.in_loop
+
+    asyncio.run(test())
+
+
+def test_the_event_loop_waits_for_no_other_program() -> None:
+    """A store that another program holds is waited for in the thread, and the write succeeds there."""
+
+    async def test() -> None:
+        journal = ObservedJournal()
+        log = await started(journal, ThreadExecutor())
+        journal.is_held = True
+
+        written = await log.write(a_write("web"))
+
+        await log.close()
+        assert written.revision == 1
+        assert [False] == journal.in_loop
 
     asyncio.run(test())
