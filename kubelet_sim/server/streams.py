@@ -25,6 +25,7 @@ SUBPROTOCOLS = (*_WITH_STATUS, "channel.k8s.io", "base64.channel.k8s.io", "")
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 _MOST_CELLS = 0xFFFF  # a side of a terminal is 16 bits
 _MAX_WAITING = 64  # pieces of input nobody has read yet; then the other end has to wait
+_PING_SECONDS = 1.0  # between signs of life asked of an end that waits
 _ENTER, _INTERRUPT, _END, _BACKSPACE = b"\r\n", 3, 4, (8, 127)
 
 
@@ -54,7 +55,7 @@ class Streams:
             self._input.get_nowait()
 
     async def run(self) -> None:
-        """Take in what comes. Raises HungUp when the other end is gone."""
+        """Take in what comes. Raises HungUp or OSError when the other end is gone."""
         while (message := await self._socket.receive()) is not None:
             channel, data = (message[0], message[1:]) if message else (-1, b"")
             if self._drops_input:
@@ -62,10 +63,20 @@ class Streams:
             if channel == _RESIZE:
                 self._resized(data)
             elif channel == _CLOSE and data[:1] == bytes([_STDIN]) and self._socket.subprotocol == _V5:
-                await self._input.put(b"")
+                await self._hand_on(b"")
             elif channel == _STDIN and (piece := await self._typed(data) if self.has_terminal else data):
-                await self._input.put(piece)
+                await self._hand_on(piece)
         raise HungUp
+
+    async def _hand_on(self, piece: bytes) -> None:
+        """While nobody takes it nothing is read either, and only writing shows whether somebody is still there."""
+        while True:
+            try:
+                async with asyncio.timeout(_PING_SECONDS):
+                    await self._input.put(piece)
+                return
+            except TimeoutError:
+                await self._socket.ping()
 
     async def write(self, stream: int, text: str) -> None:
         if self.has_terminal:

@@ -109,6 +109,11 @@ class WebSocket:
             self._protocol.send_binary(data)
         await _flush(self._exchange, self._protocol)
 
+    async def ping(self) -> None:
+        """Learn whether the other end is there, without reading: OSError, once it has been gone for a while."""
+        self._protocol.send_ping(b"")
+        await _flush(self._exchange, self._protocol)
+
     async def close(self) -> None:
         if not self._is_closed:
             self._protocol.send_close(NORMAL_CLOSURE)

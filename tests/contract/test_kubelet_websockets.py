@@ -14,7 +14,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from kubelet_sim.server.access import Access
-from kubelet_sim.server.exchange import Exchange
+from kubelet_sim.server.exchange import Exchange, HungUp
 from kubelet_sim.server.port_forward import PortForward
 from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.server.streams import SUBPROTOCOLS, Streams, exit_status
@@ -33,6 +33,21 @@ async def echo_a_line(request: Request, path: tuple[str, ...], exchange: Exchang
     await streams.end(exit_status(3))
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
+
+
+class Sleeper:
+    """A command that never reads its input. `outcome`: how it ended."""
+
+    def __init__(self) -> None:
+        self.outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
+        streams = Streams(await WebSocket.accept(request, exchange, SUBPROTOCOLS), request)
+        await streams.begin()
+        try:
+            await streams.run()
+        except (HungUp, OSError) as gone:
+            self.outcome.set_result(type(gone).__name__)
 
 
 class OnePod:
@@ -78,6 +93,28 @@ def test_a_command_ends_with_a_status(subprotocol: str) -> None:
 
     assert (subprotocol, b"\1", b"\1hello\n", b"\3") == (chosen, begins, out, status[:1])
     assert STATUS == json.loads(status[1:])
+
+
+def test_a_client_that_goes_is_missed_though_nobody_reads_what_it_sent() -> None:
+    """Its last words fill every buffer, so that its goodbye does not get through."""
+
+    async def main() -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        sleeper = Sleeper()
+        server = asyncio.create_task(KubeletServer(Serving(listening, Access("")), {"exec": sleeper.answer}).run())
+        try:
+            client = await connect(f"ws://127.0.0.1:{listening.getsockname()[1]}{EXEC}", proxy=None)
+            with pytest.raises(TimeoutError):
+                while True:
+                    async with asyncio.timeout(1):
+                        await client.send(bytes(1 << 18))
+            client.transport.abort()
+            return await sleeper.outcome
+        finally:
+            server.cancel()
+            await asyncio.gather(server, return_exceptions=True)
+
+    assert asyncio.run(main()) in ("HungUp", "ConnectionResetError", "BrokenPipeError")
 
 
 def test_text_is_base64_for_who_asks_for_it() -> None:

@@ -102,6 +102,17 @@ def _has(process: Path, mark: bytes) -> bool:
         return False
 
 
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _bytes_read(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/io").read_text().split()[1])
+
+
 def test_a_job_computes(kubectl: Kubectl) -> None:
     """Its log is what it has written, and it completes by its exit code."""
     kubectl("apply -f -", JOB)
@@ -172,6 +183,32 @@ def test_commands_run_beside_it_and_talk_to_it(kubectl: Kubectl) -> None:
     finally:
         following.terminate()
         following.communicate()
+
+
+def test_a_command_ends_with_who_asked_for_it(stack: Stack, kubectl: Kubectl) -> None:
+    """Also one that reads nothing of an input without an end."""
+    kubectl("apply -f -", TALKS)
+    kubectl("wait --for=condition=Ready pod/talks --timeout=180s")
+
+    def sleepers() -> list[int]:
+        return [pid for pid in processes_of(stack) if _command(pid) == b"sleep\x004321\0"]
+
+    command = kubectl.command("exec -i talks -- sleep 4321")
+    with (
+        Path("/dev/zero").open("rb") as endless,
+        subprocess.Popen(command, stdin=endless, env=environment_for(kubectl.kubeconfig)) as client,
+    ):
+        eventually(sleepers, "the command runs")
+        read = [-1]
+
+        def is_full() -> bool:
+            read.append(_bytes_read(client.pid))
+            return read[-1] == read[-2]
+
+        eventually(is_full, "nothing more of the input fits anywhere")
+        client.kill()
+
+    eventually(lambda: not sleepers(), "it has ended")
 
 
 def test_what_crashes_is_run_again(kubectl: Kubectl) -> None:
