@@ -16,7 +16,9 @@ from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import moment_after
 
-DEADLINE_EXCEEDED = Verdict("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+DEADLINE_EXCEEDED = Verdict(
+    "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", is_unready_at_once=True
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ TERMINAL = ("Succeeded", "Failed")
 
 
 def phase_of(pod: PodSpec, runtime: PodRuntime) -> str:
-    """A terminal phase, once the API has it, stays; so does the node's verdict."""
+    """A terminal phase, once the API has it, stays; the node's verdict is told when nothing of the pod runs."""
     if pod.phase in TERMINAL:
         return pod.phase
     if runtime.verdict:
-        return "Failed"
+        return (pod.phase or "Pending") if runtime.is_running else "Failed"
     pairs = list(zip(pod.containers, runtime.containers, strict=True))
     if runtime.stopping_since and not runtime.is_running:
         return _phase_when_stopped(pairs)

@@ -30,7 +30,8 @@ def conditions_of(
     now: datetime,
 ) -> list[Object]:
     """In a kubelet's order; times are kept where the status is as it was."""
-    containers_ready = _containers_ready(pod, phase, statuses)
+    is_judged = runtime.verdict is not None and runtime.verdict.is_unready_at_once
+    containers_ready = _containers_ready(pod, "Failed" if is_judged else phase, statuses)
     outcomes = (
         (has_sandbox(runtime) and phase not in TERMINAL, "", ""),
         _initialized(pod, runtime, phase, statuses),
@@ -40,7 +41,7 @@ def conditions_of(
     )
     current = conditions.conditions_of(obj)
     found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
-    if runtime.verdict and runtime.verdict.is_disruption:
+    if runtime.verdict and runtime.verdict.is_disruption and phase in TERMINAL:
         found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
     about = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
     generation = generation_of(obj)

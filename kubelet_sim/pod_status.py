@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from kubelet_sim import container_status, pod_conditions
-from kubelet_sim.phase import phase_of
+from kubelet_sim.phase import TERMINAL, phase_of
 from kubelet_sim.state import PodRuntime, PodSpec, Role
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
 from kubeloop.apimachinery.pod_resources import Quantities, is_pod_level, pod_limits, pod_requests
@@ -63,8 +63,8 @@ def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datet
 
 
 def _reason(obj: ReadOnlyObject, runtime: PodRuntime, phase: str) -> Object:
-    """A reason belongs to its phase: the node's verdict, or what stands there while the phase stays."""
-    if runtime.verdict:
+    """A reason belongs to its phase: the node's verdict, once told, or what stands there while the phase stays."""
+    if runtime.verdict and phase in TERMINAL:
         return {"reason": runtime.verdict.reason, "message": runtime.verdict.message}
     current = obj.get("status") or {}
     if current.get("phase") != phase:

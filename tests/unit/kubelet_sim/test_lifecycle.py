@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kubelet_sim.state import Verdict
 from kubeloop.apimachinery.meta import Object
 from tests.unit.kubelet_sim.played_pod import INIT_SECONDS, PlayedPod, a_container, a_pod, state_of
 
@@ -341,6 +343,36 @@ def test_a_pod_beyond_its_deadline_is_failed() -> None:
     status = played.until(21)
 
     assert ("Failed", "DeadlineExceeded", "Completed") == (status["phase"], status["reason"], state_of(status))
+
+
+def test_a_pod_is_failed_when_nothing_of_it_runs_any_more() -> None:
+    """Until then it is Running without a reason, and no longer ready: whoever replaces it waits for its resources."""
+    played = PlayedPod(a_pod(activeDeadlineSeconds=20, annotations={"kubeloop.io/stop-after": "10s"}))
+
+    stopping = played.until(25)
+    ready = played.condition("Ready")
+    stopped = played.until(31)
+
+    assert ("Running", None, "running") == (stopping["phase"], stopping.get("reason"), state_of(stopping))
+    assert ("False", "PodFailed", "") == ready
+    assert ("Failed", "DeadlineExceeded", "Completed") == (stopped["phase"], stopped["reason"], state_of(stopped))
+
+
+def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
+    """Its reason and the condition DisruptionTarget come with its phase."""
+    played = PlayedPod(a_pod(annotations={"kubeloop.io/stop-after": "10s"}))
+    played.until(5)
+
+    evicted = Verdict("Evicted", "The node was low on resource: memory. ", is_disruption=True)
+    played.runtime = replace(played.runtime, verdict=evicted)
+    phase = played.until(10)["phase"]
+    before = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
+    status = played.until(16)
+
+    assert ("Running", ["True", ""]) == (phase, before)
+    assert ("Failed", "Evicted") == (status["phase"], status["reason"])
+    after = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
+    assert ["False", "True"] == after
 
 
 def test_a_phase_written_by_others_ends_the_pod() -> None:
