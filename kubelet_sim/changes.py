@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime
 
-from kubelet_sim import moments
+from kubelet_sim import last_words, moments
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.behaviour import KILLED
 from kubelet_sim.scene import Scene
@@ -61,7 +61,8 @@ def end(scene: Scene) -> Container:
     elif behaviour.stop_seconds >= _grace(scene, finished_at):
         exit_code = KILLED
     assert finished_at is not None
-    return ended(scene.container, finished_at, exit_code, reason)
+    message = last_words.left_by(scene.pod.obj, scene.spec.fields, run.started_at, finished_at, exit_code)
+    return ended(scene.container, finished_at, exit_code, reason, message)
 
 
 def ended(container: Container, at: datetime, exit_code: int, reason: str = "", message: str = "") -> Container:

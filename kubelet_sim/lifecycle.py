@@ -40,6 +40,7 @@ def plan(
     """
     if runtime.is_rejected:
         return Plan(runtime, status_of(obj, pod, runtime, now), (), None, pod.deletion_deadline is not None)
+    runtime, before = _until_deadline(pod, runtime, now)
     runtime, judged = _judge(pod, runtime, now, sentence)
     runtime, ordered = _order_to_stop(pod, runtime, now)
     runtime, happened = transitions.advance(pod, runtime, now)
@@ -48,7 +49,7 @@ def plan(
     return Plan(
         runtime=runtime,
         status=status_of(obj, pod, runtime, now),
-        happenings=[*judged, *ordered, *happened, *resized],
+        happenings=[*before, *judged, *ordered, *happened, *resized],
         wake_at=_wake_at(pod, runtime, now),
         is_removable=is_over and pod.deletion_deadline is not None,
     )
@@ -59,6 +60,14 @@ def reject(runtime: PodRuntime, objection: Verdict) -> tuple[PodRuntime, Happeni
     verdict = replace(objection, message=f"Pod was rejected: {objection.message}")
     rejected = replace(runtime, verdict=verdict, is_rejected=True, containers=())
     return rejected, Happening("Warning", objection.reason, objection.message)
+
+
+def _until_deadline(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:
+    """A node that looks late at a pod that is beyond its deadline: what was due before has happened before."""
+    deadline = _deadline(pod, runtime)
+    if deadline is None or now < deadline or runtime.verdict or runtime.stopping_since:
+        return runtime, ()
+    return transitions.advance(pod, runtime, deadline)
 
 
 def _judge(

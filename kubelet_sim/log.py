@@ -135,14 +135,9 @@ def _of_command(
     started_at: datetime,
     from_seconds: float,
 ) -> Iterator[Line]:
-    command = command_of(container, known)
-    if not command:
+    if not command_of(container, known):
         return
-    world = World(known, hostname=hostname(pod), process=command, is_guess=True, skip_to_seconds=from_seconds)
-    world.working_dir = container.get("workingDir") or "/"
-    world.is_endless = True
-    play = Play(world, command)
-    world.now = lambda: started_at + timedelta(seconds=play.elapsed_seconds)
+    play, _ = playing(pod, container, known, started_at, from_seconds)
     begun = dict[int, Written]()  # lines whose end is not written yet
     for step in range(1, MAX_STEPS):
         goes_on = play.step()
@@ -154,6 +149,23 @@ def _of_command(
         if not goes_on:
             break
     yield from (Line(*rest) for rest in begun.values() if rest.text)
+
+
+def playing(
+    pod: ReadOnlyObject,
+    container: Mapping[str, Any],
+    known: Mapping[str, str],
+    started_at: datetime,
+    from_seconds: float = 0.0,
+) -> tuple[Play, World]:
+    """The command of a run, and what it sees. `known`: its environment."""
+    command = command_of(container, known)
+    world = World(known, hostname=hostname(pod), process=command, is_guess=True, skip_to_seconds=from_seconds)
+    world.working_dir = container.get("workingDir") or "/"
+    world.is_endless = True
+    play = Play(world, command)
+    world.now = lambda: started_at + timedelta(seconds=play.elapsed_seconds)
+    return play, world
 
 
 def _whole_lines(written: Written, begun: dict[int, Written]) -> Iterator[Line]:

@@ -22,7 +22,7 @@ _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
 def its_turn(scene: Scene) -> datetime | None:
     """Init containers go one by one; those that come before must have ended well, sidecars have started."""
-    if scene.runtime.stopping_since or scene.runtime.mount_error or scene.runtime.unattached:
+    if scene.runtime.stopping_since or scene.runtime.mount_errors or scene.runtime.unattached:
         return None
     turn = _AT_ONCE
     if scene.spec.role is Role.EPHEMERAL:

@@ -58,6 +58,7 @@ def read(
         deletion_deadline=_deletion_deadline(pod),
         deletion_grace_seconds=_or(meta.get("deletionGracePeriodSeconds"), 0),
         phase=(pod.get("status") or {}).get("phase") or "",
+        obj=pod,
     )
 
 

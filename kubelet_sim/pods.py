@@ -198,11 +198,18 @@ class PodReconciler:
         if not runtime.has_unstarted or runtime.stopping_since:
             return runtime
         problems = await self._references.problems(obj)
-        if problems.mount_error and problems.mount_error != runtime.mount_error:
-            await self._tell(obj, [Happening("Warning", "FailedMount", problems.mount_error)])
+        new = [error for error in problems.mount_errors if error not in runtime.mount_errors]
+        await self._tell(obj, [Happening("Warning", "FailedMount", error) for error in new])
+        missing = tuple(problems.pull_secrets)
+        if missing and missing != runtime.missing_pull_secrets:
+            await self._tell(obj, [_no_pull_secrets(missing)])
         absent = node_images.missing(obj, lambda: self._on_node(_node_of(obj)), self._containers.runs)
         return replace(
-            runtime, mount_error=problems.mount_error, config_errors=problems.config_errors, absent_images=absent
+            runtime,
+            mount_errors=tuple(problems.mount_errors),
+            config_errors=problems.config_errors,
+            missing_pull_secrets=missing,
+            absent_images=absent,
         )
 
     def _on_node(self, name: str) -> Sequence[Object]:
@@ -260,7 +267,7 @@ class PodReconciler:
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         runtime = plan.runtime
-        is_held = runtime.mount_error or runtime.claim_problem or runtime.config_errors or runtime.absent_images
+        is_held = runtime.mount_errors or runtime.claim_problem or runtime.config_errors or runtime.absent_images
         if is_held and runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.resize_pending and plan.runtime.stopping_since is None:
@@ -365,6 +372,14 @@ def _node_of(pod: ReadOnlyObject) -> str:
 
 def _annotation_warning(error: str) -> Happening:
     return Happening("Warning", "InvalidBehaviour", error)
+
+
+def _no_pull_secrets(names: Sequence[str]) -> Happening:
+    message = (
+        f"Unable to retrieve some image pull secrets ({', '.join(names)}); "
+        "attempting to pull the image may not succeed."
+    )
+    return Happening("Warning", "FailedToRetrieveImagePullSecret", message)
 
 
 def _unmounted(problem: ClaimProblem) -> Happening:

@@ -8,7 +8,7 @@ namespace is given is taken for granted.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,10 +34,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """What keeps a pod from starting, in a kubelet's words; both are empty when nothing does."""
+    """What keeps a pod from starting, in a kubelet's words, and which of its secrets for registries are missing."""
 
-    mount_error: str = ""
+    mount_errors: Sequence[str] = ()
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
+    pull_secrets: Sequence[str] = ()
 
 
 Describe = Callable[[Reference, str, str], str]  # (reference, namespace, missing key) -> message
@@ -49,15 +50,24 @@ class References:
         self._found: OrderedDict[tuple[str, str, str], tuple[float, frozenset[str]]] = OrderedDict()
 
     async def problems(self, pod: ReadOnlyObject) -> Problems:
-        return Problems(await self._mount_error(pod), await self._config_errors(pod))
+        return Problems(
+            await self._mount_errors(pod), await self._config_errors(pod), await self._missing_pull_secrets(pod)
+        )
 
-    async def _mount_error(self, pod: ReadOnlyObject) -> str:
+    async def _mount_errors(self, pod: ReadOnlyObject) -> Sequence[str]:
+        """The first of each volume."""
+        errors: dict[str, str] = {}
         for volume in pod["spec"].get("volumes") or ():
             for reference in _of_volume(volume):
                 error = await self._error(reference, namespace_of(pod), _key_missing_in_volume)
                 if error:
-                    return f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
-        return ""
+                    name = volume["name"]
+                    errors.setdefault(name, f'MountVolume.SetUp failed for volume "{name}" : {error}')
+        return tuple(errors.values())
+
+    async def _missing_pull_secrets(self, pod: ReadOnlyObject) -> Sequence[str]:
+        named = [one["name"] for one in pod["spec"].get("imagePullSecrets") or () if one.get("name")]
+        return [name for name in named if await self._keys(Reference(SECRETS, name), namespace_of(pod)) is None]
 
     async def _config_errors(self, pod: ReadOnlyObject) -> Mapping[str, str]:
         """The first of each container."""

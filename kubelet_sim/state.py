@@ -14,7 +14,7 @@ from typing import Any
 
 from kubelet_sim.behaviour import Behaviour
 from kubelet_sim.probes import Kind
-from kubeloop.apimachinery.meta import ObjectKey
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject
 
 
 class State(StrEnum):
@@ -86,6 +86,7 @@ class PodSpec:
     deletion_deadline: datetime | None = None  # the deletionTimestamp: when the last grace is over
     deletion_grace_seconds: float = 0
     phase: str = ""  # what the API says; a terminal one is never left again
+    obj: ReadOnlyObject = field(default_factory=dict, repr=False, compare=False)  # what was read
 
     @property
     def title(self) -> str:
@@ -186,7 +187,8 @@ class PodRuntime:
     stopping_since: datetime | None = None
     verdict: Verdict | None = None
     is_rejected: bool = False
-    mount_error: str = ""
+    mount_errors: tuple[str, ...] = ()
+    missing_pull_secrets: tuple[str, ...] = ()
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had
     allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # container name -> resources

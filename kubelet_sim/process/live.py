@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kubelet_sim.last_words import MAX_LOG_BYTES, MAX_LOG_LINES, MAX_MESSAGE_BYTES
 from kubelet_sim.observations import Checked, Ended, NotStarted, Observation, Started, StartFailed, Told
 from kubelet_sim.probes import Kind, Outcome
 from kubelet_sim.process import actions, words, world
@@ -35,8 +36,6 @@ MIN_GRACE_SECONDS = 2.0  # minimumGracePeriodInSeconds: what a preStop hook leav
 SYNC_SECONDS = 60.0  # syncFrequency
 _LAST_OUTPUT_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 2.0
-_MAX_MESSAGE_BYTES = 4096
-_MAX_LOG_MESSAGE = (80, 2048)  # lines, bytes: of terminationMessagePolicy FallbackToLogsOnError
 _MAX_WATCHED = 256  # pieces of output that an attached client has not read; then it loses the oldest
 
 Report = Callable[[Observation], None]
@@ -312,9 +311,9 @@ class LiveContainer:
         with suppress(OSError):
             if file.is_file():  # nothing that blocks
                 with file.open("rb") as opened:
-                    content = opened.read(_MAX_MESSAGE_BYTES)
+                    content = opened.read(MAX_MESSAGE_BYTES)
         if not content and code and self._fields.get("terminationMessagePolicy") == "FallbackToLogsOnError":
-            content = self.log.last(*_MAX_LOG_MESSAGE)
+            content = self.log.last(MAX_LOG_LINES, MAX_LOG_BYTES)
         return content.decode("utf-8", "replace")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kubelet_sim.environment import command_of, environment, hostname
+from kubelet_sim.last_words import MESSAGE_PATH
 from kubelet_sim.process import services, volumes
 from kubelet_sim.process.processes import Command
 from kubelet_sim.process.trees import remove_tree
@@ -24,7 +25,6 @@ from kubeloop.container_processes import ROOT_VARIABLE
 
 HOST = "127.0.0.1"  # where a process that is told the pod's address can really listen
 _TEMPORARY = "tmp"
-_MESSAGE_PATH = "/dev/termination-log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ async def prepare(
     volumes.mount(container, places.root, places.volumes, known)
     working_dir = volumes.inside(places.root, container.get("workingDir") or "/")
     working_dir.mkdir(parents=True, exist_ok=True)
-    message_file = volumes.inside(places.root, container.get("terminationMessagePath") or _MESSAGE_PATH)
+    message_file = volumes.inside(places.root, container.get("terminationMessagePath") or MESSAGE_PATH)
     message_file.parent.mkdir(parents=True, exist_ok=True)
     _write_nothing(message_file)
     command = Command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -356,6 +357,19 @@ def test_a_pod_is_failed_when_nothing_of_it_runs_any_more() -> None:
     assert ("Running", None, "running") == (stopping["phase"], stopping.get("reason"), state_of(stopping))
     assert ("False", "PodFailed", "") == ready
     assert ("Failed", "DeadlineExceeded", "Completed") == (stopped["phase"], stopped["reason"], state_of(stopped))
+
+
+def test_a_late_look_at_a_pod_beyond_its_deadline_finds_what_happened_before() -> None:
+    """Its container ran, as it would have been seen to on a node that is less busy."""
+    played = PlayedPod(a_pod(activeDeadlineSeconds=2))
+    played.look()
+
+    played.now += timedelta(seconds=5)
+    played.look()
+    status = played.until(6)
+
+    assert ("Failed", "Completed") == (status["phase"], state_of(status))
+    assert "Started: Container started" in played.told
 
 
 def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:

@@ -300,6 +300,27 @@ def test_a_missing_config_map_holds_a_container_back() -> None:
     run_nodes(check)
 
 
+def test_everything_that_a_pod_misses_is_told_once() -> None:
+    """Each of its volumes, and the secrets for its registries, without which it starts all the same."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(lambda: ready_nodes(cluster))
+        volumes = [{"name": "a", "configMap": {"name": "none"}}, {"name": "b", "secret": {"secretName": "none"}}]
+        await cluster.create(pod_on("node-0", "waits", volumes=volumes))
+        pod = await cluster.create(pod_on("node-0", imagePullSecrets=[{"name": "x"}, {"name": "y"}]))
+        await cluster.eventually(partial(running, cluster, pod))
+        await cluster.clock.sleep(10)
+
+        warnings = [event["message"] for event in await cluster.list(EVENTS) if event["type"] == "Warning"]
+        assert sorted(warnings) == [
+            'MountVolume.SetUp failed for volume "a" : configmap "none" not found',
+            'MountVolume.SetUp failed for volume "b" : secret "none" not found',
+            "Unable to retrieve some image pull secrets (x, y); attempting to pull the image may not succeed.",
+        ]
+
+    run_nodes(check)
+
+
 def a_claim(volume: str = "", phase: str = "Pending") -> Object:
     meta = {"name": "data", "namespace": "default"}
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
