@@ -22,16 +22,20 @@ _CLUSTER_CIDR, _WIDE_CLUSTER_CIDR = "10.244.0.0/14", "10.128.0.0/9"
 _NODES_OF_THE_DEFAULT = 1024
 # Each of them sees all nodes: more than this many processes cost more than they bring.
 _NODES_OF_A_KUBELET, _MOST_KUBELETS = 1000, 4
+# All the others wait for the API server, so where cores are few it comes first: pods run a tenth sooner.
+_WAITS_FOR_THE_SERVER = 5
 _SIGNING_KEY = "--service-account-signing-key-file="
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One process. `needs` names services that must be ready before this one is started."""
+    """One process. `needs` names services that must be ready before this one is started; `niceness` is added to that
+    of the supervisor."""
 
     name: str
     command: tuple[str, ...]
     needs: tuple[str, ...] = ()
+    niceness: int = 0
 
 
 def services(options: UpOptions, token_file: Path, secured: Secured | None = None) -> Sequence[Service]:
@@ -59,17 +63,21 @@ def services(options: UpOptions, token_file: Path, secured: Secured | None = Non
     ]
     listed = (
         Service(APISERVER, (python, "-m", "apiserver", *_apiserver_flags(options, secured))),
-        Service("deployment-controller", (*controllers, "--controllers=deployment")),
-        Service("replicaset-controller", (*controllers, "--controllers=replicaset")),
-        Service("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *others)),
-        Service("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), *of_scheduler)),
+        _loop("deployment-controller", (*controllers, "--controllers=deployment")),
+        _loop("replicaset-controller", (*controllers, "--controllers=replicaset")),
+        _loop("controllers", (*controllers, "--controllers=*,-deployment,-replicaset", *others)),
+        _loop("scheduler", (python, "-m", "controllers.scheduler", *client(SCHEDULER), *of_scheduler)),
         *_kubelets(options, (python, "-m", "kubelet_sim", *client(NODES), *_node_flags(options, secured))),
     )
     if not options.metrics_server:
         return listed
     metrics = (f"--metric-resolution={options.metric_resolution}", *(secured.metrics_flags if secured else ()))
     command = (python, "-m", "kubelet_sim.metrics", *client(METRICS), *metrics)
-    return (*listed, Service("metrics-server", command))
+    return (*listed, _loop("metrics-server", command))
+
+
+def _loop(name: str, command: tuple[str, ...]) -> Service:
+    return Service(name, command, niceness=_WAITS_FOR_THE_SERVER)
 
 
 def _apiserver_flags(options: UpOptions, secured: Secured | None) -> list[str]:
@@ -114,12 +122,13 @@ def _signing_flags(certificate: Path, key: Path) -> list[str]:
 
 
 def _kubelets(options: UpOptions, command: tuple[str, ...]) -> Sequence[Service]:
-    """One process, or several that share many nodes."""
+    """One process, or several that share many nodes. What containers really run is as important as the user's shell."""
+    service = Service if options.runtime == PROCESS else _loop
     count = min(-(-options.nodes // _NODES_OF_A_KUBELET), _MOST_KUBELETS)
     if count <= 1:
-        return (Service("kubelet-sim", (*command, *_runtime_flags(options))),)
+        return (service("kubelet-sim", (*command, *_runtime_flags(options))),)
     return [
-        Service(f"kubelet-sim-{i}", (*command, *_runtime_flags(options, f"-{i}"), f"--shard={i}/{count}"))
+        service(f"kubelet-sim-{i}", (*command, *_runtime_flags(options, f"-{i}"), f"--shard={i}/{count}"))
         for i in range(count)
     ]
 

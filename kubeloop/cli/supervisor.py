@@ -99,6 +99,9 @@ class Supervisor:
                 stderr=log,
                 start_new_session=True,  # Ctrl-C reaches the supervisor only, which stops the rest in order
             )
+        if service.niceness:
+            with suppress(OSError):  # it has ended already, which its keeper sees
+                os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + service.niceness)
         self._running[service.name] = process
         process_state.pid, process_state.started = process.pid, start_time(process.pid)
         process_state.state = RUNNING

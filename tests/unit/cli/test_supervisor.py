@@ -69,6 +69,28 @@ def test_all_run_until_they_are_stopped_in_reverse_order(tmp_path: Path) -> None
     assert [("stopped", 0), ("stopped", 0)] == [(process.state, process.pid) for process in bench.state.processes]
 
 
+def test_who_waits_for_another_gives_way_to_it(tmp_path: Path) -> None:
+    """A service's niceness is added to the supervisor's own, also after a restart; without one it has the same."""
+    waiting = Service("waiting", (sys.executable, "-c", STAYS), niceness=5)
+    bench = Bench(tmp_path, a_service("first"), waiting)
+    seen: list[int] = []
+
+    def niceness(index: int) -> int:
+        return os.getpriority(os.PRIO_PROCESS, bench.state.processes[index].pid) - os.getpriority(os.PRIO_PROCESS, 0)
+
+    async def look() -> None:
+        bench.supervisor.ready()
+        seen.extend([niceness(0), niceness(1)])
+        killed = bench.state.processes[1].pid
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: bench.state.processes[1].pid not in (0, killed), "it is started again")
+        seen.append(niceness(1))
+
+    bench.run(look)
+
+    assert [0, 5, 5] == seen
+
+
 def test_a_killed_process_is_started_again(tmp_path: Path) -> None:
     """It gets another pid, its restarts are counted, and status can see both."""
     bench = Bench(tmp_path, a_service("loop"))
