@@ -33,6 +33,7 @@ DEFAULT_CLUSTER_CIDR = "10.244.0.0/16"
 _BLOCK_PREFIXES = {4: 24, 6: 64}
 _MAX_BLOCK_BITS = 16
 _TAKEN = "pod-block"
+_WORKERS = 30  # cidrUpdateWorkers of upstream
 
 
 def add_to(manager: Manager, cluster_cidr: str = DEFAULT_CLUSTER_CIDR) -> None:
@@ -40,7 +41,7 @@ def add_to(manager: Manager, cluster_cidr: str = DEFAULT_CLUSTER_CIDR) -> None:
     nodes = manager.informer(NODES)
     nodes.add_index(_TAKEN, lambda node: taken_blocks(node, ranges))
     reconciler = NodeIpamReconciler(manager.api, nodes, ranges, manager.event_recorder("cidrAllocator"))
-    manager.add(Controller("cidrallocator_node", reconciler, [For(nodes)]))
+    manager.add(Controller("cidrallocator_node", reconciler, [For(nodes)], workers=_WORKERS))
 
 
 def parse_ranges(cluster_cidr: str) -> list[Network]:
@@ -123,20 +124,23 @@ def _pod_cidrs(node: ReadOnlyObject) -> Sequence[str]:
 
 
 class NodeIpamReconciler:
-    """One worker: two nodes never ask for a block at once."""
+    """Many workers may write, but blocks are chosen and noted in one go: no two nodes get the same."""
 
     def __init__(self, api: Api, nodes: Informer, ranges: Sequence[Range], recorder: EventRecorder) -> None:
         self._api, self._nodes, self._ranges, self._recorder = api, nodes, ranges, recorder
         # Chosen and not yet seen in the cache, by node: also after a write whose answer was lost, which is then
         # repeated with the same blocks.
         self._given: dict[str, list[str]] = {}
+        self._given_blocks: set[str] = set()  # all of those: thousands, while thousands of nodes come
         self._is_full = False  # found out once, not by every node that waits; until a block comes free
         nodes.add_handler(self._on_change)
 
     async def reconcile(self, key: ObjectKey) -> Result:
         node = self._nodes.get(key)
         if node is None or _pod_cidrs(node):
-            if self._given.pop(key.name, None) is not None:
+            blocks = self._given.pop(key.name, None)
+            if blocks is not None:
+                self._given_blocks.difference_update(blocks)
                 self._is_full = False
             return DONE
         if not is_being_deleted(node):
@@ -147,6 +151,7 @@ class NodeIpamReconciler:
         try:
             blocks = self._given.get(name) or self._free_blocks()
             self._given[name] = blocks
+            self._given_blocks.update(blocks)
         except NoBlockLeft as error:
             await self._tell(node, name, "CIDRNotAvailable")
             raise ApiError(f"failed to allocate cidr from cluster cidr: {error}") from error
@@ -168,10 +173,9 @@ class NodeIpamReconciler:
     def _free_blocks(self) -> list[str]:
         if self._is_full:
             raise NoBlockLeft
-        given = {block for blocks in self._given.values() for block in blocks}
 
         def is_taken(block: str) -> bool:
-            return block in given or bool(self._nodes.by_index(_TAKEN, block))
+            return block in self._given_blocks or bool(self._nodes.by_index(_TAKEN, block))
 
         try:
             return [one.take(is_taken) for one in self._ranges]

@@ -105,6 +105,20 @@ def test_no_block_is_given_twice() -> None:
     assert expected == run_cluster(check, processes=LOOPS)
 
 
+def test_many_nodes_at_once() -> None:
+    """Hundreds that come together, written by many workers, get a block each, and none is left out between them."""
+    count = 200
+
+    async def check(cluster: Cluster) -> dict[str, Any]:
+        for number in range(count):
+            await cluster.create(a_node(f"node-{number}"))
+        return await blocks(cluster)
+
+    found = run_cluster(check, processes=LOOPS)
+
+    assert {f"10.244.{i}.0/24" for i in range(count)} == {block for (block,) in found.values()}
+
+
 def test_more_nodes_than_blocks() -> None:
     """The one too many is told so, and gets the block of a node that goes."""
 
