@@ -9,6 +9,7 @@ from datetime import datetime
 from kubelet_sim import last_words, moments
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.behaviour import KILLED
+from kubelet_sim.restarts import RESTARTED_WITH_ALL
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, PodRuntime, Run, State
 
@@ -34,7 +35,7 @@ def start(scene: Scene) -> Container:
 
 def begun(scene: Scene) -> Container:
     before = scene.container
-    restarts_so_far = before.restarts + 1 if before.run else 0
+    restarts_so_far = _restarts_of_next(before)
     run = Run(next_run_id(scene.pod.uid, before), scene.spec.image, scene.now)
     return replace(
         before,
@@ -42,7 +43,7 @@ def begun(scene: Scene) -> Container:
         run=run,
         last_run=before.run or before.last_run,
         restarts=restarts_so_far,
-        crashes=before.crashes + 1 if before.run else 0,
+        crashes=before.crashes + 1 if _is_restart(before) else 0,
         pull_failures=0,
         probed={},
         stop_order=None,
@@ -97,7 +98,16 @@ def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime
 
 def next_run_id(uid: str, container: Container) -> str:
     """Of the run that comes after the one it has had."""
-    return _container_id(uid, container.name, container.restarts + 1 if container.run else 0)
+    return _container_id(uid, container.name, _restarts_of_next(container))
+
+
+def _restarts_of_next(container: Container) -> int:
+    return container.restarts + 1 if _is_restart(container) else container.restarts
+
+
+def _is_restart(container: Container) -> bool:
+    """Of one container; one that starts anew with its pod was counted before."""
+    return container.run is not None and container.run.reason != RESTARTED_WITH_ALL
 
 
 def _container_id(uid: str, name: str, restarts_so_far: int) -> str:

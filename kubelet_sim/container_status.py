@@ -34,9 +34,9 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
         "ready": readiness.is_ready(spec, container, now),
         "restartCount": container.restarts,
         "image": run.image if run else spec.image,
-        "imageID": run.image if run else "",
+        "imageID": run.image if run and run.id else "",
     }
-    if run:
+    if run and run.id:
         status["containerID"] = run.id
     if spec.role is not Role.EPHEMERAL:
         status["started"] = probing.started_at(spec, container) is not None
@@ -89,6 +89,8 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
         delay = _spelled(backoff_seconds(container.crashes))
         message = f"back-off {delay} restarting failed container={spec.name} pod={pod.title}"
         return {"reason": "CrashLoopBackOff", "message": message}
+    if container.state is State.RESET and container.run:
+        return {"reason": container.run.reason, "message": container.run.message}
     if _failed_to_start(pod, spec, container) and container.run:
         return {"reason": "RunContainerError", "message": container.run.message}
     return {"reason": "PodInitializing" if pod.has_init_containers else "ContainerCreating"}
@@ -109,7 +111,7 @@ def _terminated(run: Run) -> Object:
         **message,
         "startedAt": _time(run),
         "finishedAt": format_time(run.finished_at) if run.finished_at else None,
-        "containerID": run.id,
+        **({"containerID": run.id} if run.id else {}),
     }
 
 

@@ -22,7 +22,7 @@ _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
 def its_turn(scene: Scene) -> datetime | None:
     """Init containers go one by one; those that come before must have ended well, sidecars have started."""
-    if scene.runtime.stopping_since or scene.runtime.mount_errors or scene.runtime.unattached:
+    if scene.runtime.starts_nothing or scene.runtime.mount_errors or scene.runtime.unattached:
         return None
     turn = _AT_ONCE
     if scene.spec.role is Role.EPHEMERAL:
@@ -62,11 +62,11 @@ def config_fails(scene: Scene) -> datetime | None:
 
 
 def image_is_refused(scene: Scene) -> datetime | None:
-    return scene.container.since if is_image_refused(scene) and not scene.runtime.stopping_since else None
+    return scene.container.since if is_image_refused(scene) and not scene.runtime.starts_nothing else None
 
 
 def image_is_accepted(scene: Scene) -> datetime | None:
-    return None if is_image_refused(scene) or scene.runtime.stopping_since else _AT_ONCE
+    return None if is_image_refused(scene) or scene.runtime.starts_nothing else _AT_ONCE
 
 
 def is_image_refused(scene: Scene) -> bool:
@@ -75,7 +75,7 @@ def is_image_refused(scene: Scene) -> bool:
 
 
 def _pull_end(scene: Scene) -> datetime | None:
-    if scene.runtime.stopping_since or is_image_refused(scene):
+    if scene.runtime.starts_nothing or is_image_refused(scene):
         return None
     assert scene.container.since is not None
     if scene.spec.is_real:
@@ -85,7 +85,7 @@ def _pull_end(scene: Scene) -> datetime | None:
 
 def config_is_there(scene: Scene) -> datetime | None:
     is_missing = scene.spec.name in scene.runtime.config_errors
-    return None if is_missing or scene.runtime.stopping_since else _AT_ONCE
+    return None if is_missing or scene.runtime.starts_nothing else _AT_ONCE
 
 
 def pull_backs_off(scene: Scene) -> datetime | None:
@@ -93,13 +93,13 @@ def pull_backs_off(scene: Scene) -> datetime | None:
 
 
 def pull_retried(scene: Scene) -> datetime | None:
-    if scene.container.image != scene.spec.image and not scene.runtime.stopping_since:
+    if scene.container.image != scene.spec.image and not scene.runtime.starts_nothing:
         return _AT_ONCE
     return _after_state(scene, backoff_seconds(scene.container.pull_failures) - NOTICE_SECONDS)
 
 
 def _after_state(scene: Scene, seconds: float) -> datetime | None:
-    if scene.runtime.stopping_since or scene.container.since is None:
+    if scene.runtime.starts_nothing or scene.container.since is None:
         return None
     return scene.container.since + timedelta(seconds=seconds)
 
@@ -192,7 +192,7 @@ def crashes_again(scene: Scene) -> datetime | None:
 
 
 def restarts_after_backoff(scene: Scene) -> datetime | None:
-    if scene.runtime.stopping_since or _has_other_image(scene):
+    if scene.runtime.starts_nothing or _has_other_image(scene):
         return None
     return _finished(scene) + timedelta(seconds=backoff_seconds(scene.container.crashes))
 
@@ -201,13 +201,23 @@ def starts_other_image(scene: Scene) -> datetime | None:
     return _noticed(scene) if _has_other_image(scene) and _will_restart(scene) else None
 
 
+def starts_anew(scene: Scene) -> datetime | None:
+    """With all of its pod, when its turn has come again."""
+    turn = its_turn(scene)
+    return max(turn, scene.container.since) if turn and scene.container.since else None
+
+
 def _has_other_image(scene: Scene) -> bool:
     return scene.container.run is not None and scene.container.run.image != scene.spec.image
 
 
 def _will_restart(scene: Scene) -> bool:
     """Not even a sidecar, once the pod needs it no more."""
-    return told_to_stop(scene) is None and restarts.should_restart(scene.pod, scene.spec, scene.container)
+    return (
+        scene.runtime.restarting_since is None
+        and told_to_stop(scene) is None
+        and restarts.should_restart(scene.pod, scene.spec, scene.container)
+    )
 
 
 def _noticed(scene: Scene) -> datetime:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from kubelet_sim import restarting
 from kubelet_sim.addresses import node_address
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
@@ -110,6 +111,7 @@ def status(
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.kubelet_port}},
         "nodeInfo": _node_info(identity, settings),
+        "declaredFeatures": [restarting.FEATURE],
     }
 
 

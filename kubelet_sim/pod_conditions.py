@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kubelet_sim import restarting
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.state import PodRuntime, PodSpec, Role, State
 from kubeloop.apimachinery import conditions
@@ -19,6 +20,7 @@ OWN_TYPES = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersRea
 
 Outcome = tuple[bool, str, str]  # status, reason, message
 _TRUE: Outcome = (True, "", "")
+_COMPLETED = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}  # the reasons of what is over
 
 
 def conditions_of(
@@ -43,7 +45,10 @@ def conditions_of(
     found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
     if runtime.verdict and runtime.verdict.is_disruption and phase in TERMINAL:
         found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
-    about = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
+    about: dict[str, int | None] = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
+    if pod.restarts_all:
+        found[restarting.CONDITION] = _all_restarting(runtime, phase)
+        about[restarting.CONDITION] = None
     generation = generation_of(obj)
     return [_condition(current, type_, outcome, about.get(type_, generation), now) for type_, outcome in found.items()]
 
@@ -57,6 +62,14 @@ def _resize(runtime: PodRuntime) -> dict[str, Outcome]:
     return found
 
 
+def _all_restarting(runtime: PodRuntime, phase: str) -> Outcome:
+    if phase in TERMINAL:
+        return False, _COMPLETED[phase], ""
+    if runtime.restarting_since is None:
+        return False, "", ""
+    return True, "RestartAllContainersStarted", "container exited with restart policy rule"
+
+
 def has_sandbox(runtime: PodRuntime) -> bool:
     """The pod has its network: shown from when its first container got past pulling, to save a write."""
     return any(
@@ -65,15 +78,16 @@ def has_sandbox(runtime: PodRuntime) -> bool:
 
 
 def _condition(
-    current: Sequence[Mapping[str, Any]], type_: str, outcome: Outcome, generation: int, now: datetime
+    current: Sequence[Mapping[str, Any]], type_: str, outcome: Outcome, generation: int | None, now: datetime
 ) -> Object:
+    """`generation`: None where a kubelet does not say which one it is about."""
     status, reason, message = outcome
     before = conditions.get_condition(current, type_) or {}
     text = "True" if status else "False"
     since = before.get("lastTransitionTime") if before.get("status") == text else None
     condition = {
         "type": type_,
-        "observedGeneration": generation,
+        **({} if generation is None else {"observedGeneration": generation}),
         "status": text,
         "lastProbeTime": before.get("lastProbeTime"),
         "lastTransitionTime": since or format_time(now),
@@ -83,7 +97,7 @@ def _condition(
 
 def _containers_ready(pod: PodSpec, phase: str, statuses: Sequence[Mapping[str, Any]]) -> Outcome:
     if phase in TERMINAL:
-        return False, "PodCompleted" if phase == "Succeeded" else "PodFailed", ""
+        return False, _COMPLETED[phase], ""
     unready = [
         spec.name
         for spec, status in zip(pod.containers, statuses, strict=True)

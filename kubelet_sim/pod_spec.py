@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import log, probes, usage
+from kubelet_sim import log, probes, restarting, usage
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
 from kubelet_sim.faults.registry import Influence
@@ -58,6 +58,7 @@ def read(
         deletion_deadline=_deletion_deadline(pod),
         deletion_grace_seconds=_or(meta.get("deletionGracePeriodSeconds"), 0),
         phase=(pod.get("status") or {}).get("phase") or "",
+        restarts_all=restarting.is_possible(spec),
         obj=pod,
     )
 

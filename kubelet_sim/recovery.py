@@ -14,6 +14,7 @@ from kubelet_sim import allocation
 from kubelet_sim.container_status import NEVER_SEEN
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.probes import Kind, Probe
+from kubelet_sim.restarts import RESTARTED_WITH_ALL
 from kubelet_sim.state import (
     STATUS_FIELDS,
     Container,
@@ -65,6 +66,8 @@ def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datet
         ended = _ended_run(state["terminated"], image)
         if ended:
             return _exited(spec, ended, last, restarts)
+    if last and last.reason == RESTARTED_WITH_ALL:
+        return Container(spec.name, State.RESET, now, last, restarts=restarts)
     return _exited(spec, last, None, restarts) if last else Container(spec.name, restarts=restarts)
 
 

@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubelet_sim.state import Container, ContainerSpec, PodSpec, Role
+from kubelet_sim.state import Container, ContainerSpec, PodSpec, Role, State
+
+ALL = "RestartAllContainers"  # the action of a rule
+RESTARTED_WITH_ALL = "RestartingAllContainers"  # why a container ended that was started anew with its pod
+
+
+def restarts_all(spec: ContainerSpec, container: Container) -> bool:
+    """Whether it has ended as its first rule that matches wants the whole pod to start anew."""
+    rules = spec.fields.get("restartPolicyRules")
+    if not rules or container.state is not State.EXITED or container.run is None:
+        return False
+    exit_code = container.run.exit_code
+    first = next((rule for rule in rules if _matches(rule, exit_code)), None)
+    return first is not None and first.get("action") == ALL
 
 
 def should_restart(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
@@ -26,6 +39,8 @@ def is_restartable(pod: PodSpec, spec: ContainerSpec, container: Container) -> b
         return False
     if container.stop_order:
         return container.stop_order.is_restarted
+    if container.run and container.run.reason == RESTARTED_WITH_ALL:
+        return True
     exit_code = container.run.exit_code if container.run else 0
     own_policy = spec.fields.get("restartPolicy")
     if own_policy and any(_matches(rule, exit_code) for rule in spec.fields.get("restartPolicyRules") or ()):

@@ -33,6 +33,7 @@ class State(StrEnum):
     RUNNING = "running"
     EXITED = "exited"
     CRASH_BACKOFF = "crash backoff"
+    RESET = "reset"
 
 
 UP = (State.CREATING, State.RUNNING)  # something of the container may be alive
@@ -86,6 +87,7 @@ class PodSpec:
     deletion_deadline: datetime | None = None  # the deletionTimestamp: when the last grace is over
     deletion_grace_seconds: float = 0
     phase: str = ""  # what the API says; a terminal one is never left again
+    restarts_all: bool = False  # a container may have the whole pod start anew
     obj: ReadOnlyObject = field(default_factory=dict, repr=False, compare=False)  # what was read
 
     @property
@@ -185,6 +187,7 @@ class PodRuntime:
     ip: str = ""
     host_ip: str = ""
     stopping_since: datetime | None = None
+    restarting_since: datetime | None = None  # all its containers are to start anew
     verdict: Verdict | None = None
     is_rejected: bool = False
     mount_errors: tuple[str, ...] = ()
@@ -205,6 +208,11 @@ class PodRuntime:
     @property
     def has_unstarted(self) -> bool:
         return any(container.run is None for container in self.containers)
+
+    @property
+    def starts_nothing(self) -> bool:
+        """The pod is to end, or nothing of it may run before all of it starts anew."""
+        return self.stopping_since is not None or self.restarting_since is not None
 
     @property
     def is_running(self) -> bool:

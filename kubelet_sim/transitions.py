@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from kubelet_sim import changes, moments, probing, tales
+from kubelet_sim import changes, moments, probing, restarting, tales
 from kubelet_sim.probes import Kind
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, Happening, PodRuntime, PodSpec, State
@@ -34,7 +34,13 @@ def advance(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntim
     """The runtime after everything that was due by `now`, and what is to be told about it."""
     happenings: list[Happening] = []
     for _ in range(_MAX_STEPS):
+        runtime, told = restarting.begin(pod, runtime)
+        happenings += told
         due = [(at, i, step) for at, i, step in _steps(pod, runtime, now) if at <= now]
+        anew_at = restarting.ends_at(pod, runtime)
+        if anew_at is not None and anew_at <= min([now, *(at for at, _, _ in due)]):
+            runtime = restarting.end(pod, runtime, anew_at)
+            continue
         if not due:
             break
         _, i, step = min(due, key=lambda entry: entry[:2])
@@ -53,7 +59,9 @@ def _entered(step: Transition, scene: Scene) -> State:
 
 def next_due(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
     """When the next step after `now` is due."""
-    return min((at for at, _, _ in _steps(pod, runtime, now) if at > now), default=None)
+    anew_at = restarting.ends_at(pod, runtime)
+    later = (at for at, _, _ in _steps(pod, runtime, now) if at > now)
+    return min((*later, anew_at) if anew_at else later, default=None)
 
 
 def _steps(pod: PodSpec, runtime: PodRuntime, now: datetime) -> Iterator[tuple[datetime, int, Transition]]:
@@ -89,6 +97,7 @@ TRANSITIONS = (
     Transition(State.CONFIG_ERROR, State.RUNNING, moments.config_is_there, changes.start, tales.restart),
     Transition(State.RUNNING, State.EXITED, moments.ends, changes.end, tales.replaced),
     *map(_checks, Kind),
+    Transition(State.RESET, State.RUNNING, moments.starts_anew, changes.start, tales.restart),
     Transition(State.EXITED, State.RUNNING, moments.restarts_at_once, changes.start, tales.restart),
     Transition(State.EXITED, State.CRASH_BACKOFF, moments.crashes_again, changes.note_time, tales.crash),
     Transition(State.EXITED, State.PULLING, moments.starts_other_image, changes.begin_pull, tales.pulling),
