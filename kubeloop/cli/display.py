@@ -34,10 +34,13 @@ class Display:
         table.add_row("API server", state.server)
         table.add_row("kubeconfig", f"{state.kubeconfig} (context kubeloop)")
         table.add_row("state", f"{options.data_dir}/ (logs in {options.data_dir}/logs)")
+        if not state.nodes:
+            table.add_row("nodes", f"none is asked for, and pods stay Pending: {_kubeloop('scale nodes 3', options)}")
         table.add_row("processes", ", ".join(f"{process.name} {process.pid}" for process in state.processes))
         tries = Text("\n".join(f"  {command}" for command in _commands(options)))
         content = Group(table, "", Text("try", style="bold"), tries, Text("stop", style="bold"), _how_to_stop(options))
-        self.console.print(Panel(content, title="kubeloop is ready", border_style="green", expand=False))
+        title = "kubeloop is ready" if state.nodes else "kubeloop is ready, without nodes"
+        self.console.print(Panel(content, title=title, border_style="green", expand=False))
 
     def stopped(self) -> None:
         self.step("everything is stopped; the state is kept")
@@ -64,7 +67,11 @@ def _commands(options: UpOptions) -> list[str]:
 
 
 def _how_to_stop(options: UpOptions) -> Text:
-    down = f"{shown(beside_python('kubeloop'), 'kubeloop')} down"
-    if options.data_dir != DEFAULT_DATA_DIR:
-        down += f" --data-dir {options.data_dir}"
+    down = _kubeloop("down", options)
     return Text(f"  {down}" if options.detach else f"  Ctrl-C here, or {down}")
+
+
+def _kubeloop(command: str, options: UpOptions) -> str:
+    """As it is written to mean this stack."""
+    flag = f" --data-dir {options.data_dir}" if options.data_dir != DEFAULT_DATA_DIR else ""
+    return f"{shown(beside_python('kubeloop'), 'kubeloop')} {command}{flag}"

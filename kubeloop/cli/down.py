@@ -13,6 +13,7 @@ from kubeloop.cli.options import UsageError
 from kubeloop.cli.services import containers_dir
 from kubeloop.cli.state import STOPPED, StackState, is_alive
 from kubeloop.cli.supervisor import end_leftovers
+from kubeloop.cli.target import started
 from kubeloop.clock import SystemClock
 from kubeloop.container_processes import end_processes_of
 
@@ -46,9 +47,7 @@ def status(data_dir: Path) -> dict[str, Any]:
     pid is 0 where a process does not run; `supervised`: somebody would start it again; `ready`: the stack has become
     ready, and somebody listens at the server's address, which is not so for a moment after the API server ended.
     """
-    state = StackState.load(data_dir)
-    if state is None:
-        raise UsageError(f"no stack was ever started on {data_dir} (see --data-dir)")
+    state = started(data_dir)
     processes = []
     for process in state.processes:
         alive = is_alive(process)

@@ -23,6 +23,8 @@ from kubeloop.client.connections import Connections
 from kubeloop.client.kubeconfig import Connection, tls_context
 
 NAME = "kubeloop"
+STACK = "kubeloop.io/stack"  # the extension of a cluster that says whose it is
+_DATA_DIR = "dataDir"
 LOCK_SECONDS = 5.0
 
 Config = dict[str, Any]
@@ -38,9 +40,10 @@ class Login:
     certificate: str = ""
     key: str = ""
 
-    def entries(self, name: str) -> Iterator[tuple[str, Config]]:
+    def entries(self, name: str, *extensions: Config) -> Iterator[tuple[str, Config]]:
         """The cluster, user and context of that name, each with the section it belongs into."""
-        cluster: Config = {"server": self.server, "certificate-authority-data": _data(self.ca)}
+        ca = _data(self.ca)
+        cluster: Config = {"server": self.server, "certificate-authority-data": ca, "extensions": list(extensions)}
         if self.server.startswith("http:"):
             # There is nothing to verify, and some clients (Kubernetes' own for JavaScript) want to read that first.
             cluster["insecure-skip-tls-verify"] = True
@@ -65,8 +68,11 @@ class Login:
         return yaml.safe_dump(config, sort_keys=False)
 
 
-async def write_context(path: Path, login: Login, clock: Clock) -> None:
-    """Set cluster, user and context `kubeloop`, and make it the current one. UsageError where that cannot be."""
+async def write_context(path: Path, login: Login, data_dir: Path, clock: Clock) -> None:
+    """Set cluster, user and context `kubeloop`, and make it the current one. UsageError where that cannot be.
+
+    The cluster says where the state of its stack is (`data_dir_of`).
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,12 +81,23 @@ async def write_context(path: Path, login: Login, clock: Clock) -> None:
     try:
         config = _read(path)
         _backup(path)
-        for section, entry in login.entries(NAME):
+        for section, entry in login.entries(NAME, _extension(data_dir)):
             _set(config, section, entry)
         config["current-context"] = NAME
         _replace(path, config)
     finally:
         _lock(path).unlink(missing_ok=True)
+
+
+def _extension(data_dir: Path) -> Config:
+    return {"name": STACK, "extension": {_DATA_DIR: str(data_dir.resolve())}}
+
+
+def data_dir_of(connection: Connection) -> Path | None:
+    """Where the state of the stack is that has written this context; None of any other."""
+    told = connection.extensions.get(STACK)
+    found = told.get(_DATA_DIR) if isinstance(told, dict) else None
+    return Path(found) if found and isinstance(found, str) else None
 
 
 def _data(text: str) -> str:

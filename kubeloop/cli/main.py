@@ -18,9 +18,13 @@ from kubeloop.apimachinery.stage_sets import CLUSTER, SETS
 from kubeloop.cli.display import Display
 from kubeloop.cli.options import DEFAULT_DATA_DIR, SIMULATED, UpOptions, UsageError
 from kubeloop.cli.supervisor import StartFailed
+from kubeloop.cli.target import Target
+from kubeloop.client.kubeconfig import KubeconfigError
 
 # What the user can mend: one line and exit code 1. An OSError is a file or a disk that refuses.
-EXPECTED = (UsageError, StartFailed, OSError)
+EXPECTED = (UsageError, StartFailed, KubeconfigError, OSError)
+
+_NAMES = ("data_dir", "kubeconfig")
 
 app = typer.Typer(
     help="A Kubernetes control plane you can read, run, break and test with.",
@@ -31,16 +35,21 @@ app = typer.Typer(
 SchedulerArgs = Annotated[
     list[str] | None, typer.Option(envvar="KUBELOOP_SCHEDULER_ARG", help="--flag=value for the scheduler; repeat")
 ]
+# How every command but `up` is told which stack or cluster it is about (target.py).
 Kubeconfig = Annotated[
-    Path | None, typer.Option("--kubeconfig", envvar="KUBELOOP_KUBECONFIG", help="whose current context is asked")
+    Path | None, typer.Option("--kubeconfig", envvar="KUBELOOP_KUBECONFIG", help="whose current context is meant")
 ]
-DataDir = Annotated[Path, typer.Option("--data-dir", envvar="KUBELOOP_DATA_DIR", help="where the stack's state is")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", envvar="KUBELOOP_DATA_DIR", help="where the state of the stack is")
+]
 
 
 @app.command()
 def up(
     port: Annotated[int, typer.Option(envvar="KUBELOOP_PORT", help="port of the API server, on loopback")] = 8001,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
+    data_dir: Annotated[
+        Path, typer.Option(envvar="KUBELOOP_DATA_DIR", help="where the stack's state is")
+    ] = DEFAULT_DATA_DIR,
     nodes: Annotated[int, typer.Option(envvar="KUBELOOP_NODES", help="how many simulated nodes")] = 3,
     kubeconfig: Annotated[
         Path | None,
@@ -127,20 +136,22 @@ def up(
 
 
 @app.command()
-def down(data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
+def down(context: typer.Context, data_dir: DataDir = None, kubeconfig: Kubeconfig = None) -> None:
     """Stop the stack; its state is kept."""
     from kubeloop.cli.down import down as run_down
 
-    display = Display()
-    if asyncio.run(run_down(data_dir, display.note)):
+    display, directory = Display(), _target(context, data_dir, kubeconfig).directory()
+    if asyncio.run(run_down(directory, display.note)):
         display.stopped()
     else:
-        display.step(f"no stack runs on {data_dir}")
+        display.step(f"no stack runs on {directory}")
 
 
 @app.command()
 def status(
-    data_dir: DataDir = DEFAULT_DATA_DIR,
+    context: typer.Context,
+    data_dir: DataDir = None,
+    kubeconfig: Kubeconfig = None,
     output: Annotated[str, typer.Option("-o", "--output", help="json, or a table without it")] = "",
 ) -> None:
     """Show what runs."""
@@ -148,7 +159,7 @@ def status(
 
     if output not in ("", "json"):
         raise UsageError(f"--output={output}: only json is known")
-    shown = read_status(data_dir)
+    shown = read_status(_target(context, data_dir, kubeconfig).directory())
     if output == "json":
         print(json.dumps(shown, indent=2))
     else:
@@ -157,8 +168,10 @@ def status(
 
 @app.command()
 def scale(
+    context: typer.Context,
     what: Annotated[str, typer.Argument(help="nodes")],
     number: Annotated[int, typer.Argument(help="how many there are to be")],
+    data_dir: DataDir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Change how many simulated nodes there are, and wait for them."""
@@ -167,7 +180,8 @@ def scale(
 
     if what != "nodes":
         raise UsageError(f"{what!r} cannot be scaled here: write `kubeloop scale nodes {number}`")
-    asyncio.run(scale_nodes(number, kubeconfig, SystemClock(), random.Random()))
+    cluster = _target(context, data_dir, kubeconfig).cluster()
+    asyncio.run(scale_nodes(number, cluster, SystemClock(), random.Random(), Display().step))
 
 
 @app.command()
@@ -180,16 +194,19 @@ def stages(name: Annotated[str, typer.Argument(help="a set; without it they are 
 
 @app.command()
 def why(
+    context: typer.Context,
     pod: Annotated[str, typer.Argument(help="pod/NAME")],
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="[default: that of the context]")] = "",
     output: Annotated[str, typer.Option("-o", "--output", help="text or json")] = "text",
+    data_dir: DataDir = None,
     kubeconfig: Kubeconfig = None,
     scheduler_arg: SchedulerArgs = None,
 ) -> int:
     """Explain where the scheduler would put a pod: who refuses it, who wins, and what would let it fit."""
     from kubeloop.cli.why import why as run_why
 
-    return run_why(pod, namespace, output, kubeconfig, scheduler_arg or [])
+    cluster = _target(context, data_dir, kubeconfig).cluster()
+    return run_why(pod, namespace, output, cluster, scheduler_arg or [])
 
 
 @app.command()
@@ -202,6 +219,18 @@ def demo() -> None:
         asyncio.run(run_demo())
     except NotConverged as failure:
         raise StartFailed(str(failure)) from failure
+
+
+def _target(context: typer.Context, data_dir: Path | None, kubeconfig: Path | None) -> Target:
+    """A flag wins over the environment, also where that says it by the other one."""
+    flags = [
+        source is not None and source.name == "COMMANDLINE" for source in map(context.get_parameter_source, _NAMES)
+    ]
+    if flags == [True, False]:
+        return Target(data_dir)
+    if flags == [False, True]:
+        return Target(kubeconfig=kubeconfig)
+    return Target(data_dir, kubeconfig)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,15 +10,17 @@ import fcntl
 import json
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kubeloop.apimachinery.clock import Clock
 from kubeloop.cli.options import UsageError
 
 FILE = "stack.json"
+LOOK_AGAIN_SECONDS = 0.1
 
 STARTING, RUNNING, RESTARTING, STOPPED = "starting", "running", "restarting", "stopped"
 
@@ -42,6 +44,7 @@ class StackState:
     supervisor: ProcessState
     ready: bool = False
     kubeconfig: str = ""
+    nodes: int = 0  # how many there were when it became ready
     processes: list[ProcessState] = field(default_factory=list)
 
     def save(self, data_dir: Path) -> None:
@@ -71,19 +74,40 @@ class StackState:
 
 @contextmanager
 def only_supervisor(data_dir: Path) -> Iterator[None]:
-    """Hold the data directory as its one supervisor; UsageError where there is another, or one just starting.
+    """Hold the data directory as its one supervisor; UsageError where there is another, or one just starting."""
+    with _lock_file(data_dir / "supervisor.lock") as is_ours:
+        if not is_ours():
+            raise UsageError(f"a stack already runs on {data_dir}; `kubeloop down --data-dir {data_dir}` stops it")
+        yield
 
-    The lock is the operating system's and ends with the process, so a killed supervisor leaves none behind.
+
+@asynccontextmanager
+async def one_at_a_time(data_dir: Path, what: str, clock: Clock, tell: Callable[[str], None]) -> AsyncIterator[None]:
+    """Hold the stack for a command; wait for another one of the same that is at work, which is told."""
+    with _lock_file(data_dir / f"{what}.lock") as is_ours:
+        if not is_ours():
+            tell(f"another `kubeloop {what}` is at work on this stack: waiting for it")
+            while not is_ours():
+                await clock.sleep(LOOK_AGAIN_SECONDS)
+        yield
+
+
+@contextmanager
+def _lock_file(path: Path) -> Iterator[Callable[[], bool]]:
+    """Hands out the attempt to get it. The lock is the operating system's and ends with the process: a killed one
+    leaves none behind.
     """
-    descriptor = os.open(data_dir / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def is_ours() -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UsageError(
-                f"a stack already runs on {data_dir}; `kubeloop down --data-dir {data_dir}` stops it"
-            ) from error
-        yield
+        except BlockingIOError:
+            return False
+        return True
+
+    try:
+        yield is_ours
     finally:
         os.close(descriptor)
 

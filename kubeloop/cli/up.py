@@ -42,7 +42,7 @@ async def _up(options: UpOptions, display: Display, clock: Clock) -> None:
     await prepare(options, display.note, clock)
     token_file = write_component_token(options.data_dir)
     secured = secure(options, clock.now()) if options.secure else None
-    state = StackState(options.server, own_state("supervisor"), kubeconfig=str(options.kubeconfig_path))
+    state = StackState(options.server, own_state("supervisor"), kubeconfig=str(options.kubeconfig_path.absolute()))
     started = services(options, token_file, secured)
     supervisor = Supervisor(started, options.data_dir, state, clock, display.step)
     _on_signals(supervisor)
@@ -75,10 +75,10 @@ async def _become_ready(
     async with login.connect() as api:
         await wait_for_server(api, clock)
         display.step(f"the API server is ready on {options.server}")
-        await write_context(options.kubeconfig_path, login, clock)
+        await write_context(options.kubeconfig_path, login, options.data_dir, clock)
         if not options.metrics_server:
             await remove_left_metrics_server(api)
-        wanted = await nodes_asked_for(api, options.nodes, display.step)
+        wanted = state.nodes = await nodes_asked_for(api, options.nodes, display.step)
 
         def report(ready: int) -> None:
             display.step(f"nodes ready: {min(ready, wanted)} of {wanted}")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+
+from kubeloop.cli.target import Cluster
 
 
-def why(pod: str, namespace: str, output: str, kubeconfig: Path | None, scheduler_args: Sequence[str]) -> int:
+def why(pod: str, namespace: str, output: str, cluster: Cluster, scheduler_args: Sequence[str]) -> int:
     """The exit code; what is said goes straight to this process' output."""
     command = [sys.executable, "-m", "controllers.scheduler.why", pod, f"--namespace={namespace}", f"--output={output}"]
-    if kubeconfig is not None:
-        command.append(f"--kubeconfig={kubeconfig}")
-    command += scheduler_args
+    command += [f"--kubeconfig={cluster.kubeconfig}", f"--context={cluster.context}", *scheduler_args]
     return subprocess.run(command, check=False).returncode

@@ -11,7 +11,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Connection:
     is_insecure: bool = False
     server_name: str = ""
     token_file: str = ""
+    extensions: Mapping[str, Any] = field(default_factory=dict)  # of the cluster, by name: what programs note there
 
 
 def connect(
@@ -129,6 +130,7 @@ def load(files: Sequence[Path], context: str = "") -> Connection:
         is_insecure=bool(cluster.get("insecure-skip-tls-verify")),
         server_name=cluster.get("tls-server-name", ""),
         token_file=user.get("tokenFile", ""),
+        extensions={one.get("name", ""): one.get("extension") for one in cluster.get("extensions") or ()},
     )
 
 
@@ -166,9 +168,9 @@ def _merge(files: Sequence[Path]) -> dict[str, Any]:
         except (OSError, yaml.YAMLError) as error:
             raise KubeconfigError(f"cannot read {file}: {error}") from error
         merged["current-context"] = merged["current-context"] or content.get("current-context") or ""
-        for section, field in (("contexts", "context"), ("clusters", "cluster"), ("users", "user")):
+        for section, what in (("contexts", "context"), ("clusters", "cluster"), ("users", "user")):
             for entry in content.get(section) or []:
-                values = _with_absolute_paths(entry.get(field) or {}, file.parent)
+                values = _with_absolute_paths(entry.get(what) or {}, file.parent)
                 merged[section].setdefault(entry.get("name", ""), values)
     return merged
 

@@ -40,6 +40,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("-o", "--output", choices=["text", "json"], default="text")
     parser.add_argument("--master", default="", help="address of the API server; overrides the kubeconfig's")
     parser.add_argument("--kubeconfig", default="", help="path of a kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
+    parser.add_argument("--context", default="", help="of the kubeconfig (default: the current one)")
     parser.add_argument("--token", default="", help="bearer token")
     add_options(parser)
     return parser.parse_args()
@@ -47,7 +48,8 @@ def _arguments() -> argparse.Namespace:
 
 async def _explain(arguments: argparse.Namespace) -> str:
     rng, profiles = Random(), load_from(arguments).profiles
-    async with kubeconfig.connect(arguments.kubeconfig, arguments.master, arguments.token) as api:
+    connected = kubeconfig.connect(arguments.kubeconfig, arguments.master, arguments.token, context=arguments.context)
+    async with connected as api:
         situation = await read_situation(api, ObjectKey(_namespace(arguments), arguments.pod), profiles, rng)
     explanation = explain(situation, rng)
     return json.dumps(as_json(explanation), indent=2) if arguments.output == "json" else as_text(explanation)
@@ -56,7 +58,8 @@ async def _explain(arguments: argparse.Namespace) -> str:
 def _namespace(arguments: argparse.Namespace) -> str:
     if arguments.namespace or (arguments.master and not arguments.kubeconfig):
         return arguments.namespace or "default"
-    return kubeconfig.load(kubeconfig.paths(arguments.kubeconfig, os.environ)).namespace or "default"
+    files = kubeconfig.paths(arguments.kubeconfig, os.environ)
+    return kubeconfig.load(files, arguments.context).namespace or "default"
 
 
 def _pod_name(text: str) -> str:

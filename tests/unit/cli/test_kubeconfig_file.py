@@ -17,7 +17,7 @@ SERVER = "http://127.0.0.1:8001"
 
 
 def write(path: Path, token: str = "", clock: InstantClock | None = None) -> Any:
-    asyncio.run(write_context(path, Login(SERVER, token), clock or InstantClock()))
+    asyncio.run(write_context(path, Login(SERVER, token), path.parent, clock or InstantClock()))
     return yaml.safe_load(path.read_text())
 
 
