@@ -31,7 +31,11 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
     return process.run(
-        _component(wanted), arguments, lambda manager: catalog.add_to(manager, loops, settings), COMPONENT
+        _component(wanted),
+        arguments,
+        lambda manager: catalog.add_to(manager, loops, settings),
+        COMPONENT,
+        managed_fields=False,
     )
 
 

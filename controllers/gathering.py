@@ -20,7 +20,7 @@ Patience = Callable[[ObjectKey], float]
 def sources(
     owners: Informer, pods: Informer, owners_of: MapToKeys, patience: Patience, of_pods: Sequence[Predicate] = ()
 ) -> list[Source]:
-    """`owners_of` a pod; `of_pods`: the changes of pods that count."""
+    """`owners_of` a pod that one of them controls, or nobody; `of_pods`: the changes of pods that count."""
 
     def after_owner(key: ObjectKey, delta: Delta) -> float:
         """What changed with the generation is told at once; a status is most often the loop's own."""
@@ -31,4 +31,8 @@ def sources(
     def after_pod(key: ObjectKey, _: Delta) -> float:
         return patience(key)
 
-    return [For(owners, delay=after_owner), Watches(pods, owners_of, of_pods, delay=after_pod)]
+    kinds = (owners.scope.resource, None)
+    return [
+        For(owners, delay=after_owner),
+        Watches(pods, owners_of, of_pods, delay=after_pod, controlled_by=kinds),
+    ]

@@ -82,9 +82,9 @@ def add_to(manager: Manager) -> None:
     sources = [
         For(sets),
         Owns(pod_informer, DAEMON_SETS),
-        Watches(pod_informer, reconciler.keys_for_orphan),
+        Watches(pod_informer, reconciler.keys_for_orphan, controlled_by=[None]),
         Owns(revision_informer, DAEMON_SETS),
-        Watches(revision_informer, reconciler.keys_for_orphan),
+        Watches(revision_informer, reconciler.keys_for_orphan, controlled_by=[None]),
         Watches(nodes, reconciler.keys_for_node, [_is_other_place]),
     ]
     manager.add(Controller("daemonset", reconciler, sources, workers=2))

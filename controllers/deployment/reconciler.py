@@ -17,6 +17,7 @@ from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
 from controllers.deployment.rollback import Rollback
 from controllers.deployment.status import differs
+from controllers.pods import is_terminal
 from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
@@ -31,6 +32,7 @@ from kubeloop.apimachinery.meta import (
     is_controlled_by,
     key_of,
     namespace_of,
+    owner_references_of,
 )
 from kubeloop.apimachinery.resource import DEPLOYMENTS, PODS, REPLICA_SETS
 from kubeloop.client.api import Api
@@ -55,10 +57,15 @@ def add_to(manager: Manager) -> None:
     sources = [
         For(deployments),
         Owns(sets, DEPLOYMENTS),
-        Watches(sets, reconciler.keys_for_orphan),
-        Watches(pods, reconciler.keys_for_pod),
+        Watches(sets, reconciler.keys_for_orphan, controlled_by=[None]),
+        Watches(pods, reconciler.keys_for_pod, [_is_waited_for], controlled_by=[REPLICA_SETS]),
     ]
     manager.add(Controller("deployment", reconciler, sources, workers=5))
+
+
+def _is_waited_for(old: Object, new: Object) -> bool:
+    """Whether a pod has ended, or has become another's."""
+    return is_terminal(old) != is_terminal(new) or owner_references_of(old) != owner_references_of(new)
 
 
 class DeploymentReconciler:

@@ -14,6 +14,7 @@ from controllers.disruption.scale import Scales
 from kubeloop.apimachinery.resource import POD_DISRUPTION_BUDGETS, PODS
 from kubeloop.runtime.controller import Controller
 from kubeloop.runtime.manager import Manager
+from kubeloop.runtime.predicates import EventPredicate
 from kubeloop.runtime.source import For, Watches
 
 __all__ = ["add_to"]
@@ -26,4 +27,5 @@ def add_to(manager: Manager) -> None:
     reconciler = BudgetReconciler(manager.api, manager.clock, budgets, pods, Scales(manager), recorder)
     manager.add(Controller("disruption", reconciler, [For(budgets), Watches(pods, of_pods.keys)]))
     marked = PodReconciler(manager.api, manager.clock, pods, of_pods, recorder)
-    manager.add(Controller("stale_pod_disruption", marked, [For(pods)]))
+    concerned = EventPredicate(lambda _, pod: pod is not None and marked.is_concerned(pod))
+    manager.add(Controller("stale_pod_disruption", marked, [For(pods, [concerned])]))

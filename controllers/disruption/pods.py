@@ -47,6 +47,10 @@ class PodReconciler:
     def __init__(self, api: Api, clock: Clock, pods: Informer, budgets: BudgetsOfPods, recorder: EventRecorder) -> None:
         self._api, self._clock, self._pods, self._budgets, self._recorder = api, clock, pods, budgets, recorder
 
+    def is_concerned(self, pod: ReadOnlyObject) -> bool:
+        """Whether there may be anything to do about the pod, and it needs a look at all."""
+        return get_condition(conditions_of(pod), DISRUPTION_TARGET) is not None or len(self._budgets.keys(pod)) > 1
+
     async def reconcile(self, key: ObjectKey) -> Result:
         pod = self._pods.get(key)
         if pod is None:

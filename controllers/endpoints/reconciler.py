@@ -23,8 +23,8 @@ LEADER_ELECTION = "control-plane.alpha.kubernetes.io/leader"
 
 
 def add_to(manager: Manager) -> None:
-    services, pod_informer = manager.informer(SERVICES), manager.informer(PODS)
-    endpoints = manager.informer(ENDPOINTS)
+    services = membership.index_services(manager.informer(SERVICES))
+    pod_informer, endpoints = manager.informer(PODS), manager.informer(ENDPOINTS)
     recorder = manager.event_recorder("endpoint-controller")
     reconciler = EndpointsReconciler(manager.api, services, pod_informer, endpoints, recorder)
     sources = [

@@ -38,7 +38,8 @@ from kubeloop.runtime.source import For, Watches
 
 
 def add_to(manager: Manager) -> None:
-    services, pod_informer, nodes = manager.informer(SERVICES), manager.informer(PODS), manager.informer(NODES)
+    services = membership.index_services(manager.informer(SERVICES))
+    pod_informer, nodes = manager.informer(PODS), manager.informer(NODES)
     slice_informer = slices.index(manager.informer(ENDPOINT_SLICES))
     recorder = manager.event_recorder("endpoint-slice-controller")
     reconciler = EndpointSliceReconciler(manager.api, services, pod_informer, nodes, slice_informer, recorder)

@@ -82,7 +82,7 @@ class Monitors:
     def _on_change(self, resource: Resource, delta: Delta) -> None:
         if delta.old is not None and (delta.new is None or uid_of(delta.new) != uid_of(delta.old)):
             self._graph.remove(_identity(resource, delta.old))
-        if delta.new is not None:
+        if delta.new is not None and not self._graph.refresh(uid_of(delta.new), delta.new):
             self._graph.observe(_identity(resource, delta.new), delta.new)
 
 

@@ -29,7 +29,7 @@ class Released:
         """Forget a pod once the cache shows it without the finalizer, or no longer at all."""
 
         def on_change(delta: Delta) -> None:
-            if delta.new is None or not is_tracked(delta.new):
+            if self._uids and (delta.new is None or not is_tracked(delta.new)):
                 self.forget(uid_of(delta.obj))
 
         pods.add_handler(on_change)

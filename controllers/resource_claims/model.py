@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controllers.pods import is_terminal, node_of
@@ -57,18 +57,20 @@ def name_in(pod: ReadOnlyObject, claim: PodClaim) -> tuple[str | None, bool]:
     return known[claim["name"]], True
 
 
-def claim_names(pod: ReadOnlyObject) -> Iterator[str]:
+def claim_names(pod: ReadOnlyObject) -> list[str]:
     """Every claim that the pod is known to use, the one the scheduler made for extended resources included."""
+    names = []
     for claim in pod_claims(pod):
         try:
             name, _ = name_in(pod, claim)
         except NotCreatedYet:
             continue
         if name:
-            yield name
+            names.append(name)
     extended = (pod.get("status") or {}).get("extendedResourceClaimStatus")
     if extended:
-        yield extended["resourceClaimName"]
+        names.append(extended["resourceClaimName"])
+    return names
 
 
 def template_names(pod: ReadOnlyObject) -> list[str]:

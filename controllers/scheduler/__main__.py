@@ -42,7 +42,7 @@ def main() -> int:
         )
 
     arguments = parser.parse_args()
-    return process.run("kube-scheduler", arguments, populate)
+    return process.run("kube-scheduler", arguments, populate, managed_fields=False)
 
 
 def _parser() -> argparse.ArgumentParser:

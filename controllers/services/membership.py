@@ -23,6 +23,7 @@ from kubeloop.apimachinery.meta import (
 )
 from kubeloop.client.informer import Informer
 
+_SELECTING = "selecting"  # index of the Services that select pods, by namespace
 HEADLESS = "service.kubernetes.io/headless"
 
 
@@ -45,9 +46,15 @@ def pods_of(service: ReadOnlyObject, pod_informer: Informer) -> list[Object]:
     return [pod for pod in pod_informer.list(namespace_of(service)) if selects(service, pod)]
 
 
+def index_services(services: Informer) -> Informer:
+    """Makes `keys_of_services` work on this informer; every loop that needs it may call it."""
+    services.add_index(_SELECTING, lambda service: [namespace_of(service)] if service["spec"].get("selector") else [])
+    return services
+
+
 def keys_of_services(pod: Object, services: Informer) -> Iterable[ObjectKey]:
     """The Services that a change of this pod concerns."""
-    return [key_of(service) for service in services.list(namespace_of(pod)) if selects(service, pod)]
+    return [key_of(service) for service in services.by_index(_SELECTING, namespace_of(pod)) if selects(service, pod)]
 
 
 def concerns_services(services: Informer) -> Callable[[Object, Object], bool]:
@@ -57,6 +64,8 @@ def concerns_services(services: Informer) -> Callable[[Object, Object], bool]:
     """
 
     def passes(old: Object, new: Object) -> bool:
+        if not services.by_index(_SELECTING, namespace_of(new)):
+            return False
         if _published(old) != _published(new):
             return True
         if labels_of(old) == labels_of(new):

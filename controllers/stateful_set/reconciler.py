@@ -67,7 +67,7 @@ def add_to(manager: Manager) -> None:
     sources = [
         For(sets),
         Owns(pod_informer, STATEFUL_SETS),
-        Watches(pod_informer, reconciler.keys_for_orphan),
+        Watches(pod_informer, reconciler.keys_for_orphan, controlled_by=[None]),
         Watches(claim_informer, reconciler.keys_for_claim),
     ]
     manager.add(Controller("statefulset", reconciler, sources, workers=5))

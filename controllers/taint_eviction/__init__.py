@@ -37,10 +37,11 @@ def add_to(manager: Manager) -> None:
 
 
 def _patience_changed(old: Object, new: Object) -> bool:
-    def concern(pod: Object) -> object:
-        return node_of(pod), (pod.get("spec") or {}).get("tolerations"), is_being_deleted(pod)
-
-    return concern(old) != concern(new)
+    return (
+        node_of(old) != node_of(new)
+        or is_being_deleted(old) != is_being_deleted(new)
+        or (old.get("spec") or {}).get("tolerations") != (new.get("spec") or {}).get("tolerations")
+    )
 
 
 def _taints_changed(old: Object, new: Object) -> bool:

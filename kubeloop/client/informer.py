@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object, ObjectKey
+from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
+from kubeloop.client.handlers import Handler, Handlers
 from kubeloop.client.indexes import by_field
 from kubeloop.client.reflector import Reflector, Scope
 from kubeloop.client.store import Delta, IndexFunction, LabelSelector, Objects, Store
-
-Handler = Callable[[Delta], None]
 
 
 class Informer:
@@ -24,12 +24,21 @@ class Informer:
     """
 
     def __init__(
-        self, api: Api, scope: Scope, clock: Clock, rng: random.Random, *, mutation_detector: bool = False
+        self,
+        api: Api,
+        scope: Scope,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        mutation_detector: bool = False,
+        managed_fields: bool = True,
     ) -> None:
         self.scope = scope
         self.store = Store(str(scope), mutation_detector)
-        self._reflector = Reflector(api, scope, self.store, self.notify, clock, rng, self._listed)
-        self._handlers: list[Handler] = []
+        self._reflector = Reflector(
+            api, scope, self.store, self.notify, clock, rng, self._listed, managed_fields=managed_fields
+        )
+        self._handlers = Handlers()
         self._relist_handlers: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
 
@@ -45,11 +54,19 @@ class Informer:
         """Until cancelled."""
         await self._reflector.run()
 
-    def add_handler(self, handler: Handler) -> None:
-        """From now on; what is already known is told as added first."""
-        self._handlers.append(handler)
+    def add_handler(self, handler: Handler, controlled_by: Collection[Resource | None] | None = None) -> None:
+        """From now on; what is already known is told as added first.
+
+        `controlled_by`: only of objects with a controller of one of these kinds, before the change or after it; None
+        among them is those without a controller.
+        """
+        concerned = Handlers()
+        for handlers in (self._handlers, concerned):
+            handlers.add(handler, controlled_by)
         for obj in self.store.list():
-            handler(Delta(None, obj))
+            delta = Delta(None, obj)
+            for each in concerned.of(delta):
+                each(delta)
 
     def add_relist_handler(self, handler: Callable[[], None]) -> None:
         """Called when everything was listed anew, after the handlers have heard of what that changed.
@@ -84,6 +101,6 @@ class Informer:
     def notify(self, deltas: Sequence[Delta]) -> None:
         """Called by the reflector, once its store has changed."""
         for delta in deltas:
-            for handler in self._handlers:
+            for handler in self._handlers.of(delta):
                 handler(delta)
         self._synced.set()

@@ -53,6 +53,7 @@ class Reflector:
     """Mirrors one scope into a store and tells `notify` of every step, after the store has taken it.
 
     `listed` is called after each list: whatever came and went between the last watch and it, nobody will tell.
+    Without `managed_fields` objects are kept without these: of a pod they are half of all it consists of.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class Reflector:
         clock: Clock,
         rng: random.Random,
         listed: Callable[[], None] = lambda: None,
+        *,
+        managed_fields: bool = True,
     ) -> None:
         self._api, self._scope, self._store, self._notify, self._listed = api, scope, store, notify, listed
-        self._clock, self._rng = clock, rng
+        self._clock, self._rng, self._managed_fields = clock, rng, managed_fields
         self._backoff_seconds = 0.0
         self.resource_version = ""  # of the last list, event or bookmark; "" asks for a list
 
@@ -100,7 +103,7 @@ class Reflector:
                 continue_token=continue_token,
                 metadata_only=metadata_only,
             )
-            objects += page["items"]
+            objects += map(self._trimmed, page["items"])
             continue_token = metadata(page).get("continue") or ""
             if not continue_token:
                 break
@@ -137,20 +140,23 @@ class Reflector:
 
     def _put(self, obj: Object) -> None:
         """An object never goes back in time: loops rely on having seen what they saw. Only a list may say otherwise."""
-        if not self._is_history(obj):
-            self._notify([self._store.put(obj)])
-
-    def _is_history(self, obj: Object) -> bool:
-        known = self._store.get(key_of(obj))
-        return known is not None and is_older(obj, known)
+        delta = self._store.advance(self._trimmed(obj))
+        if delta is not None:
+            self._notify([delta])
 
     def _delete(self, last: Object) -> None:
         """The event carries the object as it was at the end, which may be newer than what the store has."""
-        if self._is_history(last):
+        key = key_of(last)
+        known = self._store.get(key)
+        if known is None or is_older(last, known):
             return  # it was made anew since
-        delta = self._store.remove(key_of(last))
-        if delta is not None:
-            self._notify([Delta(last, None)])
+        self._store.remove(key)
+        self._notify([Delta(self._trimmed(last), None)])
+
+    def _trimmed(self, obj: Object) -> Object:
+        if not self._managed_fields:
+            obj["metadata"].pop("managedFields", None)
+        return obj
 
     def _log_failure(self, error: ApiError) -> None:
         """A line when trouble begins; that it goes on is a detail."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import orjson
 
-from kubeloop.apimachinery.meta import Object, ObjectKey, key_of, labels_of, resource_version_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, is_older, key_of, labels_of, resource_version_of
 
 Objects = list[Object]  # inside the classes below, `list` is a method
 IndexFunction = Callable[[Object], Iterable[str]]
@@ -51,6 +51,8 @@ class Store:
         self._index_functions: dict[str, IndexFunction] = {}
         # index name -> value -> objects; holds exactly what the index function says of each current object.
         self._indices: dict[str, dict[str, dict[ObjectKey, Object]]] = {}
+        # index name -> what the index function said of each current object, where it said anything.
+        self._values: dict[str, dict[ObjectKey, tuple[str, ...]]] = {}
         self._detector = MutationDetector(name) if mutation_detector else None
 
     def __len__(self) -> int:
@@ -77,7 +79,7 @@ class Store:
         if name in self._index_functions:
             return
         self._index_functions[name] = function
-        self._indices[name] = {}
+        self._indices[name], self._values[name] = {}, {}
         for key, obj in self._objects.items():
             self._index_one(name, function, key, obj)
 
@@ -90,11 +92,20 @@ class Store:
 
     def put(self, obj: Object) -> Delta:
         key = key_of(obj)
-        old = self._objects.get(key)
-        if old is not None:
-            self._remove_from_indices(key, old)
+        return self._put(key, self._objects.get(key), obj)
+
+    def advance(self, obj: Object) -> Delta | None:
+        """`put`, but None, and no change, where a later version of the object is here."""
+        key = key_of(obj)
+        known = self._objects.get(key)
+        return None if known is not None and is_older(obj, known) else self._put(key, known, obj)
+
+    def _put(self, key: ObjectKey, old: Object | None, obj: Object) -> Delta:
         self._objects[key] = obj
-        self._by_namespace.setdefault(key.namespace, {})[key] = obj
+        in_namespace = self._by_namespace.get(key.namespace)
+        if in_namespace is None:
+            in_namespace = self._by_namespace[key.namespace] = {}
+        in_namespace[key] = obj
         for name, function in self._index_functions.items():
             self._index_one(name, function, key, obj)
         if self._detector:
@@ -105,7 +116,7 @@ class Store:
         old = self._objects.pop(key, None)
         if old is None:
             return None
-        self._remove_from_indices(key, old)
+        self._remove_from_indices(key)
         in_namespace = self._by_namespace[key.namespace]
         del in_namespace[key]
         if not in_namespace:
@@ -138,17 +149,31 @@ class Store:
         return objects
 
     def _index_one(self, name: str, function: IndexFunction, key: ObjectKey, obj: Object) -> None:
-        index = self._indices[name]
-        for value in function(obj):
-            index.setdefault(value, {})[key] = obj
+        """Most changes leave the values as they were: the object just takes the place of the one before."""
+        index, values = self._indices[name], self._values[name]
+        before, after = values.get(key, ()), tuple(function(obj))
+        if before != after:
+            _remove(index, before, key)
+            if after:
+                values[key] = after
+            else:
+                del values[key]
+        for value in after:
+            members = index.get(value)
+            if members is None:
+                members = index[value] = {}
+            members[key] = obj
 
-    def _remove_from_indices(self, key: ObjectKey, old: Object) -> None:
-        for name, function in self._index_functions.items():
-            index = self._indices[name]
-            for value in function(old):
-                members = index.get(value)
-                if members is not None and members.pop(key, None) is not None and not members:
-                    del index[value]
+    def _remove_from_indices(self, key: ObjectKey) -> None:
+        for name, values in self._values.items():
+            _remove(self._indices[name], values.pop(key, ()), key)
+
+
+def _remove(index: dict[str, dict[ObjectKey, Object]], values: Iterable[str], key: ObjectKey) -> None:
+    for value in values:
+        members = index.get(value)  # None: an object may have a value twice
+        if members is not None and members.pop(key, None) is not None and not members:
+            del index[value]
 
 
 class MutationDetector:

@@ -77,7 +77,7 @@ class Expectations:
                 if new is None or is_being_deleted(new):
                     self.deletion_observed(key, uid)
 
-        children.add_handler(on_change)
+        children.add_handler(on_change, controlled_by=[owner_resource])
 
     def _fresh(self, key: ObjectKey) -> _Expected:
         """The record to add to: a new one where the last is met or expired, as SetExpectations does."""

@@ -78,6 +78,8 @@ def only_when(*, created: bool = False, updated: bool = False, deleted: bool = F
 
 def all_of(*predicates: Predicate) -> EventPredicate:
     each = [passes_of(predicate) for predicate in predicates]
+    if len(each) == 1:
+        return EventPredicate(each[0])  # asked about every change: nothing stands around it
     return EventPredicate(lambda old, new: all(passes(old, new) for passes in each))
 
 

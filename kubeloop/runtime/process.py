@@ -17,6 +17,7 @@ import random
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -47,17 +48,20 @@ def run(
     populate: Populate,
     user_agent: str = "",
     stop_seconds: float = STOP_SECONDS,
+    *,
+    managed_fields: bool = True,
 ) -> int:
     """The exit code. `populate` adds controllers to the manager; it runs before anything is read.
 
     `user_agent` is who writes as the API server sees it, and so who owns fields; by default the component.
-    `stop_seconds`: how long a graceful stop waits for reconciles under way.
+    `stop_seconds` and `managed_fields` are those of ManagerOptions.
     """
     configure_logging(arguments.logging_format, arguments.verbosity)
     collect_less_often()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_run(component, arguments, populate, user_agent or component, stop_seconds))
+            options = ManagerOptions(stop_seconds=stop_seconds, managed_fields=managed_fields)
+            runner.run(_run(component, arguments, populate, user_agent or component, options))
     except (KubeconfigError, ValueError, OSError) as error:
         log.error("cannot start", component=component, error=str(error))
         return 1
@@ -71,7 +75,7 @@ def run(
 
 
 async def _run(
-    component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str, stop_seconds: float
+    component: str, arguments: argparse.Namespace, populate: Populate, user_agent: str, options: ManagerOptions
 ) -> None:
     clock, rng = SystemClock(), random.Random()
     api = connect(
@@ -92,7 +96,7 @@ async def _run(
 
             disable_created_metrics()  # Go's clients have no such series
             metrics = RuntimeMetrics(CollectorRegistry())
-        manager = Manager(api, clock, rng, ManagerOptions(metrics=metrics, stop_seconds=stop_seconds))
+        manager = Manager(api, clock, rng, replace(options, metrics=metrics))
         elector = _elector(component, arguments, manager) if arguments.leader_elect else None
         populate(manager)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from kubeloop.apimachinery.meta import (
@@ -50,6 +50,8 @@ class Watches:
     """Every change enqueues what `map_to_keys` makes of the object, before the change and after it.
 
     `delay`: how long after the change; None is at once, as is what the source finds when it starts.
+    `controlled_by`: the kinds of controllers that objects with keys may have, None for none; left out: any. Others'
+    objects then cost nothing (Informer.add_handler).
     """
 
     _keys_may_change = True
@@ -61,8 +63,10 @@ class Watches:
         predicates: Sequence[Predicate] = (),
         *,
         delay: Delay | None = None,
+        controlled_by: Collection[Resource | None] | None = None,
     ) -> None:
         self.informer, self._map, self._predicates, self._delay = informer, map_to_keys, predicates, delay
+        self._controlled_by = controlled_by
 
     def start(self, keys: Keys, predicates: Sequence[Predicate] = ()) -> None:
         everything = (*predicates, *self._predicates)
@@ -87,7 +91,7 @@ class Watches:
                     else:
                         add_after(key, delay(key, delta))
 
-        informer.add_handler(on_change)  # tells at once of what is known
+        informer.add_handler(on_change, self._controlled_by)  # tells at once of what is known
         is_replay = False
 
     def resync(self, keys: Keys) -> None:
@@ -123,7 +127,8 @@ class Owns(Watches):
         delay: Delay | None = None,
     ) -> None:
         keys = every_owner_keys if every_owner else owner_keys
-        super().__init__(informer, lambda obj: keys(obj, owner_resource), predicates, delay=delay)
+        kinds = None if every_owner else (owner_resource,)
+        super().__init__(informer, lambda obj: keys(obj, owner_resource), predicates, delay=delay, controlled_by=kinds)
 
 
 def owner_keys(obj: Object, owner_resource: Resource) -> Iterable[ObjectKey]:

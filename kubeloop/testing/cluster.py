@@ -78,11 +78,11 @@ class Surroundings:
 Process = Callable[[Surroundings], Coroutine[Any, Any, None]]
 
 
-def a_loop(add_to: Callable[[Manager], None]) -> Process:
-    """A process that runs what `add_to` adds to its manager."""
+def a_loop(add_to: Callable[[Manager], None], *, managed_fields: bool = True) -> Process:
+    """A process that runs what `add_to` adds to its manager; `managed_fields` as in its ManagerOptions."""
 
     async def process(surroundings: Surroundings) -> None:
-        options = ManagerOptions(mutation_detector=True)
+        options = ManagerOptions(mutation_detector=True, managed_fields=managed_fields)
         surroundings.api.on_warning = WarningLog()
         manager = Manager(surroundings.api, surroundings.clock, surroundings.rng, options)
         add_to(manager)

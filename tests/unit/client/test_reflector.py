@@ -31,15 +31,16 @@ def a_bookmark(version: int) -> tuple[str, Object]:
 class Outcome:
     """What came of a reflector that ran over a script for a while."""
 
-    def __init__(self, *answers: Answer | ConnectionFailed, seconds: float = 60) -> None:
+    def __init__(self, *answers: Answer | ConnectionFailed, seconds: float = 60, managed_fields: bool = True) -> None:
         self.script = Script(list(answers))
         self.store = Store("pods")
         self.deltas: list[Delta] = []
-        run(self._run(seconds))
+        run(self._run(seconds, managed_fields))
 
-    async def _run(self, seconds: float) -> None:
-        api = Api("http://x", self.script)
-        reflector = Reflector(api, Scope(PODS), self.store, self.deltas.extend, LoopClock(), random.Random(1))
+    async def _run(self, seconds: float, managed_fields: bool) -> None:
+        api, clock, rng = Api("http://x", self.script), LoopClock(), random.Random(1)
+        scope, notify = Scope(PODS), self.deltas.extend
+        reflector = Reflector(api, scope, self.store, notify, clock, rng, managed_fields=managed_fields)
         task = asyncio.create_task(reflector.run())
         await asyncio.sleep(seconds)
         task.cancel()
@@ -69,6 +70,22 @@ def test_the_watch_goes_on_where_the_list_ended() -> None:
     assert "8" == outcome.resource_version
     told = [(delta.old is None, delta.new is None) for delta in outcome.deltas]
     assert [(True, False), (True, False), (False, False), (False, True)] == told
+
+
+def test_managed_fields_may_be_left_out() -> None:
+    """Neither a list nor an event brings them, where nobody asked for them; all else is as it was sent."""
+
+    def managed(name: str, version: int) -> Object:
+        pod = a_pod(name, version)
+        return {**pod, "metadata": {**pod["metadata"], "managedFields": [{"manager": "kubectl"}]}}
+
+    answers = a_list(5, managed("a", 3)), events_answer(("ADDED", managed("b", 6)), ("DELETED", managed("b", 8)))
+
+    with_them, without = Outcome(*answers), Outcome(*answers, managed_fields=False)
+
+    metadata_of = [[delta.obj["metadata"] for delta in outcome.deltas] for outcome in (with_them, without)]
+    for made, metadata in zip((managed, a_pod), metadata_of, strict=True):
+        assert [made("a", 3)["metadata"], made("b", 6)["metadata"], made("b", 8)["metadata"]] == metadata
 
 
 def test_a_long_list_comes_in_pages() -> None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubeloop.apimachinery.meta import ObjectKey, name_of
 from kubeloop.client.store import CacheMutated, Store
@@ -50,6 +52,23 @@ def test_an_index_follows_its_objects() -> None:
     assert ["a"] == names(store.by_index("by-node", "n2"))
     assert [] == store.by_index("by-node", "n1")
     assert ("n2",) == store.index_values("by-node")
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.lists(st.sampled_from("xyz"), max_size=3))))
+def test_indices_are_what_their_functions_say(steps: list[tuple[str, list[str] | None]]) -> None:
+    """Whatever came, changed and went: by each value those objects that have it, and only values that are there."""
+    store = a_store()
+    store.add_index("by-node", lambda pod: pod["spec"]["nodes"])
+
+    for i, (name, nodes) in enumerate(steps):
+        if nodes is None:
+            store.remove(ObjectKey("default", name))
+        else:
+            store.put({**a_pod(name, i), "spec": {"nodes": nodes}})
+
+    expected = {node: {name_of(pod) for pod in store.list() if node in pod["spec"]["nodes"]} for node in "xyz"}
+    assert expected == {node: set(names(store.by_index("by-node", node))) for node in "xyz"}
+    assert {node for node, held in expected.items() if held} == set(store.index_values("by-node"))
 
 
 def test_a_relist_tells_only_what_changed() -> None:

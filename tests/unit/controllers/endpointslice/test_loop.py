@@ -1,5 +1,6 @@
 """EndpointSlices and Endpoints in a living cluster."""
 
+import random
 from collections import Counter
 from typing import Any
 
@@ -7,8 +8,12 @@ from controllers import endpoints, endpointslice, endpointslice_mirroring, repli
 from controllers.services import membership
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES
+from kubeloop.client.api import Api
+from kubeloop.client.informer import Informer
+from kubeloop.client.reflector import Scope
 from kubeloop.testing.builders import a_node, a_pod, a_replica_set, a_service
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
+from kubeloop.testing.virtual_time import LoopClock
 from tests.unit.controllers import nodes
 
 LOOPS = {
@@ -123,23 +128,16 @@ def test_a_slice_given_to_another_service_is_replaced() -> None:
 
 def test_only_what_is_published_of_a_pod_counts() -> None:
     """A label that makes it no other Service's pod is none of the Service's business; one that does is."""
-    services = Known([a_service("web"), a_service("api")])
+    services = Informer(Api("http://x"), Scope(SERVICES), LoopClock(), random.Random(1))
+    membership.index_services(services)
+    for service in (a_service("web"), a_service("api")):
+        services.store.put(service)
 
     def is_seen(**labels: str) -> bool:
         pod = a_pod("p").labels(app="web")
-        return membership.concerns_services(services)(pod, pod.copy().labels(**labels))  # type: ignore[arg-type]
+        return membership.concerns_services(services)(pod, pod.copy().labels(**labels))
 
     assert [False, False, True, True] == [is_seen(), is_seen(zone="a"), is_seen(app="api"), is_seen(app="none")]
-
-
-class Known:
-    """An informer, as far as this is about it."""
-
-    def __init__(self, services: list[Object]) -> None:
-        self._services = services
-
-    def list(self, namespace: str) -> list[Object]:
-        return self._services
 
 
 def test_endpoints_written_by_hand_are_mirrored() -> None:
