@@ -152,14 +152,15 @@ class Decoder:
         problems: Sequence[str] = (),
         *,
         is_typed: bool = False,
+        known: Object | None = None,
     ) -> Object:
         """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict).
 
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
         `problems` is what strict decoding says of the patch itself. `is_typed`: a strategic merge patch made the value,
         of whose kind there is no doubt, and of which unknown fields are told in the order of their paths.
+        `known` is the object that was patched: its fields that the patch left as they were are not looked at again.
         """
-        _check_depth(value)
         if kind.custom is not None:
             return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
         of = _type_of(kind)
@@ -168,7 +169,9 @@ class Decoder:
             if nameless := _nameless(value):
                 report([*problems, *nameless], field_validation, warnings)
                 return {"metadata": {}}
-        decoded = self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed)
+        if kind.conversion is not None or of != _type_of(kind):
+            known = None  # it was made as another version, or is read as one
+        decoded = self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed, known=known)
         return self._finished(kind, decoded, CONVERSIONS.get(of))
 
     def _patched_type(self, expected: GroupVersionKind, value: Any) -> GroupVersionKind:
@@ -199,7 +202,6 @@ class Decoder:
         is_typed: bool = False,
     ) -> Object:
         """A patched value of a kind that has no resource of its own (Scale). Raises DecodeError."""
-        _check_depth(value)
         return self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed)
 
     def node(self, of: tuple[str, str, str]) -> TypeNode:
@@ -259,9 +261,10 @@ class Decoder:
         problems: Sequence[str] = (),
         *,
         is_typed: bool = False,
+        known: Object | None = None,
     ) -> Object:
         codec = self._schema.codec(*of)
-        decoded = codec.decode(value, raw=raw)
+        decoded = codec.decode(value, raw=raw, known=known)
         unknown = decoded.problems
         if len(unknown) > 1 and not raw:  # what was no JSON text was made one by Go, which sorts keys
             unknown = sorted(unknown) if is_typed else explain(codec.node, in_key_order(value))
@@ -277,12 +280,6 @@ def _nameless(value: Any) -> list[str]:
     if isinstance(value, dict) and value.get("apiVersion"):
         return []
     return [f"unknown field {go_quote(name)}" for name in sorted(value or ()) if name not in ("apiVersion", "kind")]
-
-
-def _check_depth(patched: Any) -> None:
-    """A patch may put something deep into something deep."""
-    if is_too_deep(patched):
-        raise BadRequest(TOO_DEEP)
 
 
 def _type_of(kind: Kind) -> GroupVersionKind:

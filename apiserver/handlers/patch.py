@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from typing import Any
 
 import orjson
@@ -26,7 +26,9 @@ from apiserver.patch.values import go_text
 from apiserver.registry.catalog import Kind
 from apiserver.registry.options import IGNORE, WriteOptions
 from apiserver.schema.codec import DecodeError
+from apiserver.schema.json_syntax import TOO_DEEP
 from apiserver.schema.json_text import JsonSyntaxError, NumberLiteral, parse
+from kubeloop.apimachinery.depth import is_too_deep
 from kubeloop.apimachinery.errors import BadRequest, Invalid, UnsupportedMediaType
 from kubeloop.apimachinery.field import invalid
 from kubeloop.apimachinery.meta import Object
@@ -45,7 +47,7 @@ async def patch(call: Call) -> Response:
         return await apply_configuration(call)
     options = WriteOptions.parse_patch(call.query, is_apply=False)
     kind, context = call.target.kind, call.context(options)
-    read = cache(lambda: _read(call, options.field_validation == IGNORE))  # once, and only if the object is there
+    read = _once(partial(_read, call, options.field_validation == IGNORE))
     if call.target.subresource == "scale":
         change = _scale_change(call, read, options.field_validation)
         scale = await call.registry.scale(kind).patch(change, context)
@@ -55,6 +57,18 @@ async def patch(call: Call) -> Response:
     stored = await call.registry.store(kind).patch(change, context)
     body = encode_object(kind, stored, call.form, call.now, call.include_object)
     return Response(200, body, call.form.media_type)
+
+
+def _once(read: Callable[[], _Patch]) -> Callable[[], _Patch]:
+    """A patch is read only where its object is there, and not again where another writer was faster."""
+    found: list[_Patch] = []
+
+    def read_once() -> _Patch:
+        if not found:
+            found.append(read())
+        return found[0]
+
+    return read_once
 
 
 def _check_media_type(call: Call) -> None:
@@ -80,10 +94,16 @@ class _Patch:
     problems: Sequence[str]
     spelled: Callable[[Object], Any] | None = None  # the same, with numbers as the patch spells them
     quoted: Callable[[], str] | None = None  # how errors quote it; None where they quote the patched object instead
+    restored: Callable[[Any], Any] | None = None  # what no decoder took -> the same as other types; or the 422 of it
 
     def decoded(self, document: Object, decode: Callable[[Any], Object]) -> Object:
         """The patched object; the 422 of a patch whose result is no such object."""
         patched = self.apply(document)
+        if self.restored is not None:
+            try:
+                return decode(patched)
+            except DecodeError:
+                patched = self.restored(patched)
         try:
             return decode(patched)
         except DecodeError as error:
@@ -107,7 +127,7 @@ def _read(call: Call, is_lenient: bool) -> _Patch:
     if media_type == JSON_PATCH:
         problems = operation_problems(raw, sent)
         return _Patch(
-            lambda document: json_patch.apply(document, sent, is_lenient=is_lenient),
+            lambda document: _within_depth(json_patch.apply(document, sent, is_lenient=is_lenient)),
             problems,
             lambda document: json_patch.apply(document, NumberLiteral.parse(raw), is_lenient=is_lenient),
         )
@@ -120,12 +140,19 @@ def _read(call: Call, is_lenient: bool) -> _Patch:
         )
     node = call.decoder.node(_patched_type(call))
 
-    def apply(document: Object) -> Any:
-        patched = strategic_merge.apply(document, sent, node)
-        restoring.check(patched, sent, node)
-        return patched
+    return _Patch(
+        lambda document: strategic_merge.apply(document, sent, node),
+        problems,
+        quoted=lambda: go_text(sent),
+        restored=lambda patched: restoring.restored(patched, sent, node),
+    )
 
-    return _Patch(apply, problems, quoted=lambda: go_text(sent))
+
+def _within_depth(patched: Any) -> Any:
+    """Only a JSON patch may put something deep into something deep: merging leaves all where it was."""
+    if is_too_deep(patched):
+        raise BadRequest(TOO_DEEP)
+    return patched
 
 
 def _patched_type(call: Call) -> tuple[str, str, str]:
@@ -152,14 +179,24 @@ def _object_change(call: Call, read: Callable[[], _Patch], field_validation: str
     # Often most of an object: a patch that does not name them is spared the sight of them.
     is_about_entries = b"managedFields" in call.body.raw
     is_strategic = call.body.media_type == STRATEGIC_MERGE_PATCH
+    # What a patch of a status leaves as it was stays that of the stored object. On other endpoints admission changes
+    # objects in place, so there they are made anew.
+    is_of_status = call.target.subresource == "status"
 
     def change(old: Object) -> Object:
         patch = read()
         entries = None if is_about_entries else old["metadata"].get("managedFields")
+        shown = _as_shown(kind, old if entries is None else _without_entries(old))
         new = patch.decoded(
-            _as_shown(kind, old if entries is None else _without_entries(old)),
+            shown,
             lambda patched: call.decoder.decode(
-                kind, patched, field_validation, call.warnings, patch.problems, is_typed=is_strategic
+                kind,
+                patched,
+                field_validation,
+                call.warnings,
+                patch.problems,
+                is_typed=is_strategic,
+                known=shown if is_of_status else None,
             ),
         )
         if entries is not None:

@@ -1,8 +1,8 @@
 """What a strategic merge patch made of an object, held against its types.
 
 The real server reads the result of such a patch not as JSON but from Go maps, with other messages than its JSON decoder
-has (k8s.io/apimachinery/pkg/runtime/converter.go, v1.36). The store calls `check` before it decodes the result.
-Quantities, and how times are spelled, it leaves to the decoder.
+has (k8s.io/apimachinery/pkg/runtime/converter.go, v1.36). What the decoder takes at once is restored as it is; only of
+what it refuses `restored` is asked. Quantities, and how times are spelled, are left to the decoder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from apiserver.patch.values import go_text, go_type
 from apiserver.schema.scalars import base64_text
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import Invalid
-from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.meta import Object, deep_copy
 
 _GO_KINDS = {"map[string]interface {}": "map", "[]interface {}": "slice"}
 _LEFT_TO_THE_DECODER = frozenset({"quantity", "any"})
@@ -43,15 +43,17 @@ class Node(Protocol):
     def fields(self) -> Mapping[str, Node]: ...
 
 
-def check(document: Object, patch: Any, node: Node) -> None:
-    """Raise Invalid for the first value of `document`, the result of `patch`, that does not fit its type.
+def restored(document: Object, patch: Any, node: Node) -> Object:
+    """`document`, the result of `patch`, as Go reads it. Raises Invalid for the first value that does not fit its type.
 
-    Whole numbers take the size of their type in it, as they do in Go: 1.0 becomes 1, and what is too large wraps.
+    Whole numbers take the size of their type, as they do in Go: 1.0 becomes 1, and what is too large wraps.
     Fields that the patch does not name are as they were stored, and fit.
     """
+    document = deep_copy(document)
     why = _misfit(document, node, patch)
     if why:
         raise invalid_patch(patch, why)
+    return document
 
 
 def invalid_patch(patch: Any, why: str) -> Invalid:

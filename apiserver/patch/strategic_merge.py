@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 from apiserver.patch.values import go_text, go_type, is_same, without_nulls
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 from kubeloop.apimachinery.field import go_quote
-from kubeloop.apimachinery.meta import Object, deep_copy
+from kubeloop.apimachinery.meta import Object
 
 DIRECTIVE = "$patch"
 RETAIN_KEYS = "$retainKeys"
@@ -47,29 +48,30 @@ class Node(Protocol):
 
 
 def apply(document: Object, patch: Any, node: Node) -> Object:
-    """`document` with `patch` merged in; neither is changed. What the patch does not name is shared with `document`."""
+    """`document` with `patch` merged in; neither is changed. The result shares with them what it takes from them."""
     if patch is None:
-        unchanged: Object = deep_copy(document)
-        return unchanged
+        return document
     if not isinstance(patch, dict):
         found = {"[]interface {}": "array", "string": "string", "bool": "bool"}.get(go_type(patch), "number")
         raise BadRequest(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    named = {key.partition("/")[2] if key.startswith("$") else key for key in patch}  # $setElementOrder/finalizers
-    copied = {key: deep_copy(value) if key in named else value for key, value in document.items()}
-    return _merged_map(copied, deep_copy(patch), node)
-
-
-# From here on the arguments are copies of the patch's and document's parts, which may be changed and shared.
+    return _merged_map(document, patch, node)
 
 
 def _merged_map(document: Object, patch: Object, node: Node | None) -> Object:
+    """Only the maps and lists on the way to what the patch names are made anew."""
     if DIRECTIVE in patch:
         return _directed_map(patch)
-    _retain_keys(document, patch)
-    _merge_ordered_lists(document, patch, node)
+    document = document.copy()
+    is_directed = "$" in "".join(patch)  # one look at all names at once, for most maps have no directive
+    if is_directed:
+        patch = patch.copy()  # they are taken out of it as they are carried out
+        _retain_keys(document, patch)
+        _merge_ordered_lists(document, patch, node)
     for key, value in patch.items():
-        if key.startswith(DELETE_FROM_LIST):
+        if is_directed and key.startswith(DELETE_FROM_LIST):
             _delete_from_list(document, _list_name(key, DELETE_FROM_LIST), value, node)
+        elif type(value) in _SCALARS:
+            document[key] = value
         elif value is None:
             document.pop(key, None)
         else:
@@ -195,6 +197,8 @@ def _merged_list(current: Items, change: Items, field: Node) -> Items:
 def _without_special_items(current: Items, change: Items, merge_key: str) -> tuple[Items, Items]:
     """Carry out the items that are directives: both lists, without what they delete and without themselves."""
     plain = [item for item in change if DIRECTIVE not in item]
+    if len(plain) == len(change):
+        return current, plain
     replaces = False
     deleted: set[Hashable] = set()
     for item in (item for item in change if DIRECTIVE in item):
@@ -241,43 +245,50 @@ def _ordered(merged: Items, order: Items, before: Items, merge_key: str, is_of_m
             if merge_key not in item:
                 raise _no_merge_key(item, merge_key)
     key = merge_key if is_of_maps else ""
-    ranks, old_ranks = _Ranks(order, key), _Ranks(before, key)
-    patched = sorted((item for item in merged if item in ranks), key=ranks.of)
-    others = sorted((item for item in merged if item not in ranks), key=old_ranks.of)
-    return _woven(others, patched, old_ranks)
+    ranks, old_ranks = _ranks(order, key), _ranks(before, key)
+    patched: list[_Placed] = []
+    others: list[_Placed] = []
+    for item in merged:
+        shown = _shown(item, key)
+        rank, old_rank = ranks.get(shown), old_ranks.get(shown)
+        if rank is not None:
+            patched.append((rank, old_rank, item))
+        else:
+            others.append((len(old_ranks) if old_rank is None else old_rank, old_rank, item))
+    patched.sort(key=_rank)
+    others.sort(key=_rank)
+    return _woven(others, patched)
 
 
-def _woven(others: Items, patched: Items, old_ranks: _Ranks) -> Items:
+_Placed = tuple[int, int | None, Any]  # its rank among its like, its place before the patch if it had one, the item
+_rank = itemgetter(0)
+
+
+def _woven(others: list[_Placed], patched: list[_Placed]) -> Items:
     """Each of `others` goes before the first patched item that once stood behind it, else to the end."""
     result: Items = []
-    remaining = list(reversed(others))
-    for item in patched:
-        while remaining and remaining[-1] in old_ranks and item in old_ranks:
-            if old_ranks.of(remaining[-1]) >= old_ranks.of(item):
+    remaining = others[::-1]
+    for _, old_rank, item in patched:
+        while remaining and old_rank is not None:
+            other_rank = remaining[-1][1]
+            if other_rank is None or other_rank >= old_rank:
                 break
-            result.append(remaining.pop())
+            result.append(remaining.pop()[2])
         result.append(item)
-    return result + remaining[::-1]
+    return result + [item for _, _, item in reversed(remaining)]
 
 
-class _Ranks:
+def _ranks(items: Items, merge_key: str) -> dict[Hashable, int]:
     """The place of items in a list, by their merge key or, without one, by themselves."""
+    ranks: dict[Hashable, int] = {}
+    for i, item in enumerate(items):
+        ranks.setdefault(_shown(item, merge_key), i)
+    return ranks
 
-    def __init__(self, items: Items, merge_key: str) -> None:
-        self._merge_key = merge_key
-        self._ranks: dict[tuple[str, str], int] = {}
-        for i, item in enumerate(items):
-            self._ranks.setdefault(self._shown(item), i)
 
-    def __contains__(self, item: Any) -> bool:
-        return self._shown(item) in self._ranks
-
-    def of(self, item: Any) -> int:
-        return self._ranks.get(self._shown(item), len(self._ranks))
-
-    def _shown(self, item: Any) -> tuple[str, str]:
-        value = item.get(self._merge_key) if self._merge_key else item
-        return go_type(value), go_text(value)
+def _shown(item: Any, merge_key: str) -> Hashable:
+    value = item.get(merge_key) if merge_key else item
+    return value if type(value) is str else (go_type(value), go_text(value))
 
 
 def _check_order(change: Items, order: Items, merge_key: str) -> None:
@@ -322,6 +333,8 @@ def _identities(values: Iterable[Any]) -> set[Hashable]:
 
 def _identity(value: Any) -> Hashable:
     """What two values share where `is_same` holds, so that long lists are looked up in and not searched."""
+    if type(value) is str:
+        return value
     if isinstance(value, dict):
         return go_type(value), frozenset((name, _identity(member)) for name, member in value.items())
     if isinstance(value, list):
@@ -329,20 +342,22 @@ def _identity(value: Any) -> Hashable:
     return go_type(value), value
 
 
+_SCALARS = frozenset((str, int, float, bool))
 _MAP = go_type({})
 _LIST = go_type([])
 
 
 def _element_type(*lists: Items) -> str:
     """The one type of all items."""
-    types = [go_type(item) for items in lists for item in items]
+    types = dict.fromkeys(go_type(item) for items in lists for item in items)
     if not types:
         raise ApiError("no elements in any of the given slices")
-    if types[0] == _LIST:
+    first = next(iter(types))
+    if first == _LIST:
         raise Invalid.unprocessable()  # lists of lists are not supported
-    if len(set(types)) > 1:
+    if len(types) > 1:
         raise ApiError(f"list element types are not identical: {go_text(list(lists))}")
-    return types[0]
+    return first
 
 
 def _is_dropped(value: Any) -> bool:
@@ -383,7 +398,10 @@ def _field(node: Node | None, name: str) -> Node:
 
 def _strategy(field: Node) -> str:
     """`merge`, `replace` or nothing; retainKeys only concerns who writes patches."""
-    return next((strategy for strategy in field.patch_strategies if strategy != "retainKeys"), "")
+    for strategy in field.patch_strategies:  # a generator would cost more than the loop
+        if strategy != "retainKeys":
+            return strategy
+    return ""
 
 
 def _no_merge_key(item: Object, merge_key: str) -> ApiError:

@@ -23,19 +23,23 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+_GO_TYPES = {
+    type(None): "<nil>",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}
+
+
 def go_type(value: Any) -> str:
     """The Go type that encoding/json gives a value."""
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int64"
-    if isinstance(value, float):
-        return "float64"
-    if isinstance(value, str):
-        return "string"
-    return "[]interface {}" if isinstance(value, list) else "map[string]interface {}"
+    known = _GO_TYPES.get(type(value))
+    if known is not None:
+        return known
+    return next(name for type_, name in _GO_TYPES.items() if isinstance(value, type_))  # a number as it was spelled
 
 
 def go_text(value: Any) -> str:

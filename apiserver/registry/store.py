@@ -309,7 +309,8 @@ class ResourceStore:
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
-        as_object, as_change = self._object_errors(new, self.strategy.validate_name), update_errors(new, old)
+        as_object = self._object_errors(new, self.strategy.validate_name)
+        as_change = update_errors(new, old, has_good_parts=not as_object)
         own = self._finalizer_domain_errors(new)
         errors = as_object + as_change
         if self.strategy.rechecks_change or subresource:
@@ -338,7 +339,7 @@ class ResourceStore:
                 await self.strategy.removed(old, self._machinery.cluster)
             return self._forms.answer(current, new)
         is_same = new == old or differs_in_times(new, old)
-        value = await self._forms.changed(current, old if is_same else new, is_same=is_same)
+        value = await self._forms.changed(current, new, old, is_same=is_same)
         if value is None:
             return await self._forms.shown(current)
         if context.dry_run:

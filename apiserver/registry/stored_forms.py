@@ -6,11 +6,13 @@ several versions, whose objects are converted on both ways: see `custom/versioni
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from apiserver.registry.catalog import Kind
 from apiserver.registry.context import Machinery
-from apiserver.schema.ordering import Order
+from apiserver.schema.ordering import OrderChanged
 from apiserver.storage.interface import Stored, Value, encode_body
 from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.meta import Object
@@ -23,7 +25,7 @@ class StoredForms:
     """Of the objects of one kind. What fails here fails with the ApiError of a conversion webhook."""
 
     kind: Kind
-    in_order: Order  # what puts the fields of a new object into Go's order
+    in_order: OrderChanged  # what puts the fields of a new object into Go's order
 
     @classmethod
     def of(cls, kind: Kind, machinery: Machinery) -> StoredForms:
@@ -44,18 +46,18 @@ class StoredForms:
         """An object as it is to be stored."""
         if self.kind.versioning is not None:
             return await self.kind.versioning.value(obj)
-        return self._value(obj)
+        return self._value(obj, {})
 
-    async def changed(self, current: Stored, obj: Object, *, is_same: bool) -> Value | None:
-        """What to store in the place of `current`; None where that would change nothing.
+    async def changed(self, current: Stored, obj: Object, old: Object, *, is_same: bool) -> Value | None:
+        """What to store in the place of `current`, which shows as `old`; None where that would change nothing.
 
-        `is_same`: `obj` is what `current` shows. It is written even so where it is stored in an old version: that is
+        `is_same`: `obj` means the same as `old`. That is written even so where it is stored in an old version: that is
         how objects are brought into the new one.
         """
         versioning = self.kind.versioning
         if versioning is None:
-            return None if is_same else self._value(obj)
-        value = await versioning.value(obj)
+            return None if is_same else self._value(obj, old)
+        value = await versioning.value(old if is_same else obj)
         return None if versioning.holds(current, value) else value
 
     async def fitting(self, value: Value, obj: Object, *, may_forget: bool) -> Value:
@@ -76,15 +78,16 @@ class StoredForms:
 
     def answer(self, current: Stored, obj: Object) -> Stored:
         """An object that was not stored, at the revision of the one it was made from."""
-        value = self._value(obj)
+        value = self._value(obj, {})
         return Stored(current.key, current.revision, value.body, value.labels, value.fields)
 
-    def _value(self, obj: Object) -> Value:
+    def _value(self, obj: Object, old: Object) -> Value:
+        """`old`: what is in order already; parts that both share are not looked at again."""
         labels = obj["metadata"].get("labels") or {}
-        return Value(encode_body(self.in_order(obj)), labels, self.kind.strategy.selectable_fields(obj))
+        return Value(encode_body(self.in_order(obj, old)), labels, self.kind.strategy.selectable_fields(obj))
 
 
-def _order_of(kind: Kind, machinery: Machinery) -> Order:
+def _order_of(kind: Kind, machinery: Machinery) -> OrderChanged:
     """What puts a kind's objects into Go's order before they are stored; custom resources stay as they were sent."""
     if kind.is_custom or not kind.is_stored:
         return _as_it_is
@@ -92,5 +95,5 @@ def _order_of(kind: Kind, machinery: Machinery) -> Order:
     return machinery.schema.order(stored.group, stored.version, stored.kind)
 
 
-def _as_it_is(obj: Object) -> Object:
+def _as_it_is(obj: Object, known: Mapping[str, Any]) -> Object:
     return obj

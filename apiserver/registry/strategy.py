@@ -2,7 +2,9 @@
 
 `apiserver/resources` implements these; `apiserver/registry/store.py` calls them in Kubernetes' order. The defaults here
 are those of a plain kind with neither status nor generation (a ConfigMap). Objects arrive decoded (types right, unknown
-fields gone) and may be changed in place by `default` and `prepare_*`; `validate_*` must not change them.
+fields gone) and may be changed in place by `default` and `prepare_*`; `validate_*` must not change them. What a patch
+of a status does not name is the stored object's own: `default` and `prepare_for_status_update` find it as they left it
+once, and so do not change it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.validation import dns_subdomain_errors
 
 NO_ERRORS: Sequence[FieldError] = ()
+_NOT_KEPT_BY_STATUS = frozenset({"status", "metadata", "kind", "apiVersion"})
 
 
 class UpdateRules(Protocol):
@@ -76,10 +79,11 @@ class Strategy:
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Keep everything but status (and what metadata the kind lets its status endpoint change)."""
-        for field in [k for k in new if k not in ("status", "metadata", "kind", "apiVersion")]:
-            if field not in old:
-                del new[field]
-        new.update({k: v for k, v in old.items() if k not in ("status", "metadata", "kind", "apiVersion")})
+        for field in [field for field in new if field not in old and field not in _NOT_KEPT_BY_STATUS]:
+            del new[field]
+        for field, value in old.items():
+            if field not in _NOT_KEPT_BY_STATUS:
+                new[field] = value
 
     def validate_status_update(self, new: Object, old: Object) -> Sequence[FieldError]:
         return NO_ERRORS

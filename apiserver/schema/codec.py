@@ -6,7 +6,8 @@ base64 text into their usual spelling. It is on the path of every write, so it i
 compiled from TypeNodes on first use. That pass only notices that something is wrong; `explanation` then walks the same
 value again, as slowly as it likes, to say what in Go's words.
 
-The result shares no list or map of a known type with its input; values of type `any` are passed on as they are.
+The result shares no list or map of a known type with its input, but for what was decoded before; values of type `any`
+are passed on as they are.
 Defaults and validation belong to the strategies in `apiserver.resources`.
 """
 
@@ -49,24 +50,26 @@ class Codec:
     def __init__(self, node: TypeNode, compiler: Compiler) -> None:
         self.node = node
         self._decode = compiler.decoder(node)
+        self._decode_changed = compiler.decoder_of_changed(node)
 
-    def decode(self, value: Any, *, raw: bytes = b"") -> Decoded:
+    def decode(self, value: Any, *, raw: bytes = b"", known: Object | None = None) -> Decoded:
         """`value` as the real server would store it. Raises DecodeError.
 
         `raw` is the JSON text that `value` was parsed from. Only it tells which keys were repeated and how numbers
-        were spelled, which errors (`number 1.0`) and quantities given as fractions need.
+        were spelled, which errors (`number 1.0`) and quantities given as fractions need. `known` was decoded before:
+        fields of `value` that are the very ones of it are passed on.
         """
         try:
             if raw and has_duplicate_keys(raw, value):
                 return self._decode_exactly(merged(parse_pairs(raw), self.node), raw)
-            return self._decode_quickly(value, raw)
+            return self._decode_quickly(value, raw, known)
         except RecursionError:
             raise DecodeError(TOO_DEEP) from None
 
-    def _decode_quickly(self, value: Any, raw: bytes) -> Decoded:
+    def _decode_quickly(self, value: Any, raw: bytes, known: Object | None) -> Decoded:
         unknown: list[str] = []
         try:
-            decoded = self._decode(value, unknown)
+            decoded = self._decode_changed(value, known, unknown) if known else self._decode(value, unknown)
         except Mismatch:
             # An error after all, or a fraction that stands for a quantity.
             return self._decode_exactly(NumberLiteral.parse(raw) if raw else NumberLiteral.spelled(value), raw)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver.schema import decoders
-from apiserver.schema.decoders import OMITTED, Decode, Mismatch, Zero
+from apiserver.schema.decoders import OMITTED, Decode, DecodeChanged, Mismatch, Zero
 from apiserver.schema.nodes import Omit, TypeNode
 
 Object = dict[str, Any]
@@ -39,6 +39,10 @@ class Compiler:
                 return decoders.integer(_INTEGER_BITS.get(node.format or node.go_type, 63))
             case _:
                 return decoders.SCALARS[node.type]
+
+    def decoder_of_changed(self, node: TypeNode) -> DecodeChanged:
+        """The decoder of an object of which another was decoded before."""
+        return self._struct(node).decode_changed
 
     def zero(self, node: TypeNode) -> Zero:
         """Makes what Go writes for the zero value of a type."""
@@ -106,6 +110,13 @@ class _Struct:
             if key not in decoded:
                 decoded[key] = zero()
         return decoded
+
+    def decode_changed(self, value: Any, known: Object, unknown: list[str]) -> Object:
+        """The same, where fields that are those of `known`, which is decoded, are passed on."""
+        if type(value) is not dict:
+            return self.decode(value, unknown)
+        same = {key: item for key, item in value.items() if known.get(key, OMITTED) is item}
+        return {**self.decode({key: item for key, item in value.items() if key not in same}, unknown), **same}
 
     def zero(self) -> Object:
         return self.decode(None, [])

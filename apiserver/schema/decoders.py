@@ -15,6 +15,7 @@ from apiserver.schema.scalars import base64_text, micro_time_text, quantity_text
 
 # Unknown keys are appended to the list; their paths are worked out afterwards, where there are any.
 Decode = Callable[[Any, list[str]], Any]
+DecodeChanged = Callable[[Any, dict[str, Any], list[str]], Any]  # of another object, some of whose fields it has
 Zero = Callable[[], Any]
 
 OMITTED: Any = object()  # what a field's decoder returns for a value Go would not write

@@ -19,7 +19,7 @@ from apiserver.schema.codec import Codec
 from apiserver.schema.compiler import Compiler
 from apiserver.schema.go_fields import GoField, go_fields
 from apiserver.schema.nodes import Fields, Omit, TypeNode
-from apiserver.schema.ordering import Order, Orderings
+from apiserver.schema.ordering import OrderChanged, Orderings
 from kubeloop.apimachinery.releases import DEFAULT, git_version, release
 
 Definition = Mapping[str, Any]
@@ -97,10 +97,10 @@ class Schema:
             self._codecs[key] = Codec(node, self._compiler)
         return self._codecs[key]
 
-    def order(self, group: str, version: str, kind: str) -> Order:
+    def order(self, group: str, version: str, kind: str) -> OrderChanged:
         """What puts an object of a kind into the order the real server writes it in."""
         node = self.kind(group, version, kind)
-        return (self._orderings.of(node) if node else None) or (lambda obj: obj)
+        return self._orderings.of_changed(node) if node else lambda obj, known: obj
 
     def metadata_codec(self) -> Codec:
         """The codec of ObjectMeta, by which custom resources' metadata is read."""

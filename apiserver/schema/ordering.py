@@ -6,12 +6,14 @@ object in order once, when it is written: what is read later is those bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from apiserver.schema.nodes import TypeNode
 
 Order = Callable[[Any], Any]
+# An object, another of its kind that is in order already -> the same in order. Parts they share are passed on.
+OrderChanged = Callable[[Any, Mapping[str, Any]], Any]
 
 
 class _Ranks(dict[str, int]):
@@ -27,10 +29,14 @@ class Orderings:
     def __init__(self) -> None:
         self._structs: dict[str, _StructOrder] = {}
 
+    def of_changed(self, node: TypeNode) -> OrderChanged:
+        """What puts an object of this type in order as the successor of another."""
+        return self.struct(node).order_changed
+
     def of(self, node: TypeNode) -> Order | None:
         """What puts a value of this type in order, or None where there is nothing to order in it."""
         if node.type == "object":
-            return self._struct(node).order
+            return self.struct(node).order
         if node.type == "list" and node.items is not None:
             items = self.of(node.items)
             return None if items is None else lambda value: [items(item) for item in value] if value else value
@@ -38,7 +44,7 @@ class Orderings:
             return _map_order(self.of(node.values))
         return None
 
-    def _struct(self, node: TypeNode) -> _StructOrder:
+    def struct(self, node: TypeNode) -> _StructOrder:
         order = self._structs.get(node.name) if node.name else None
         if order is None:
             order = _StructOrder(node, self)
@@ -60,6 +66,7 @@ class _StructOrder:
         self._node, self._orderings = node, orderings
         self._ranks = _Ranks()
         self._inner: dict[str, Order] = {}
+        self._structs: dict[str, _StructOrder] = {}  # the fields that are structs themselves
         self._rank: Callable[[str], int] | None = None
         # The keys of a value -> the same in order, each with the order of what it holds. Full: all are made anew.
         self._plans: dict[tuple[str, ...], _Plan] = {}
@@ -70,6 +77,22 @@ class _StructOrder:
         keys = tuple(value)
         plan = self._plans.get(keys) or self._plan(keys)
         return {key: value[key] if inner is None else inner(value[key]) for key, inner in plan}
+
+    def order_changed(self, value: Any, known: Mapping[str, Any]) -> Any:
+        if not value or type(value) is not dict:
+            return value
+        keys = tuple(value)
+        plan = self._plans.get(keys) or self._plan(keys)
+        return {
+            key: value[key] if inner is None else self._changed(key, value[key], known, inner) for key, inner in plan
+        }
+
+    def _changed(self, key: str, item: Any, known: Mapping[str, Any], inner: Order) -> Any:
+        before = known.get(key)
+        if item is before:
+            return item
+        struct = self._structs.get(key)
+        return inner(item) if struct is None or not before else struct.order_changed(item, before)
 
     def _plan(self, keys: tuple[str, ...]) -> _Plan:
         if self._rank is None:
@@ -84,6 +107,8 @@ class _StructOrder:
             self._ranks[name] = rank
             if (order := self._orderings.of(node)) is not None:
                 self._inner[name] = order
+                if node.type == "object":
+                    self._structs[name] = self._orderings.struct(node)
         return self._ranks.__getitem__
 
 

@@ -81,10 +81,10 @@ def ip_warnings(value: str, path: str) -> list[str]:
     address = parse_sloppily(value)
     if address is None:
         return []
-    canonical = str(unmapped(address))
     if parse_ip(value) is None or _is_mapped(value):
+        canonical = str(unmapped(address))
         return [f"{path}: non-standard IP address {go_quote(value)} is invalid: use {go_quote(canonical)}"]
-    if address.version == 6 and value != canonical:
+    if address.version == 6 and value != (canonical := str(address)):
         return [
             f"{path}: IPv6 address {go_quote(value)} should be in RFC 5952 canonical format ({go_quote(canonical)})"
         ]
@@ -119,7 +119,8 @@ def parse_ip(value: str) -> Address | None:
 
 def parse_sloppily(value: str) -> Address | None:
     """The address as fields that take any spelling mean it, leading zeros and all."""
-    return parse_ip(_without_leading_zeros(value))
+    address = parse_ip(value)
+    return parse_ip(_without_leading_zeros(value)) if address is None else address
 
 
 def family_of(address: Address) -> int:

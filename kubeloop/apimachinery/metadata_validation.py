@@ -39,9 +39,12 @@ def create_errors(
     return object_meta_errors(metadata(obj), "metadata", namespaced=namespaced, name_errors=name_errors)
 
 
-def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, path: str = "metadata") -> list[FieldError]:
-    """What is wrong with the metadata of `new` as the successor of `old`."""
-    new_meta, old_meta = metadata(new), metadata(old)
+def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, *, has_good_parts: bool = False) -> list[FieldError]:
+    """What is wrong with the metadata of `new` as the successor of `old`.
+
+    `has_good_parts`: `create_errors` found nothing wrong with it, which says as much of labels, owners and the like.
+    """
+    new_meta, old_meta, path = metadata(new), metadata(old), "metadata"
     errors = []
     if old_meta.get("deletionTimestamp"):
         errors += _new_finalizer_errors(new_meta, old_meta, field.child(path, "finalizers"))
@@ -50,8 +53,9 @@ def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, path: str = "metadat
     if (generation := new_meta.get("generation") or 0) < (old_meta.get("generation") or 0):
         errors.append(field.invalid(field.child(path, "generation"), generation, "must not be decremented"))
     for name, absent in _IMMUTABLE_FIELDS:
-        errors += immutable_errors(new_meta.get(name, absent), old_meta.get(name, absent), field.child(path, name))
-    return errors + _part_errors(new_meta, path, _PARTS_CHECKED_ON_UPDATE)
+        if (value := new_meta.get(name, absent)) != old_meta.get(name, absent):
+            errors.append(field.invalid(field.child(path, name), value, validation.IMMUTABLE))
+    return errors if has_good_parts else errors + _part_errors(new_meta, path, _PARTS_CHECKED_ON_UPDATE)
 
 
 def object_meta_errors(
@@ -170,11 +174,6 @@ def domain_path_errors(value: str, path: str) -> list[FieldError]:
         return _invalid(path, value, ['must be a domain-prefixed path (such as "acme.io/foo")'])
     in_domain = _invalid(path, domain, validation.dns_subdomain_errors(domain))
     return in_domain + _invalid(path, rest, validation.http_path_errors(rest))
-
-
-def immutable_errors(new: Any, old: Any, path: str) -> list[FieldError]:
-    """One error where the value changed (ValidateImmutableField)."""
-    return [] if new == old else [field.invalid(path, new, validation.IMMUTABLE)]
 
 
 def non_negative_errors(value: int, path: str) -> list[FieldError]:

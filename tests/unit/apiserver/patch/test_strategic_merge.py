@@ -224,7 +224,7 @@ def test_wrong_types_quote_the_patch(patch: Any, why: str) -> None:
     patched = apply({}, patch)
 
     with pytest.raises(Invalid) as refused:
-        restoring.check(patched, patch, POD)
+        restoring.restored(patched, patch, POD)
 
     assert refused.value.message.startswith(' "" is invalid: patch: Invalid value: "map[')
     assert refused.value.message.endswith(why)
@@ -234,17 +234,17 @@ def test_what_fits_is_restored() -> None:
     """Null, whole floats and unknown fields are no misfits."""
     document = {"labels": None, "seconds": 2.0, "unknown": 1, **containers("a")}
 
-    restoring.check(document, document, POD)
+    assert {**document, "seconds": 2} == restoring.restored(document, document, POD)
 
 
 def test_what_the_patch_does_not_name_is_not_looked_at() -> None:
     """It was stored, so it fits; most patches name a small part of their object."""
     document = {"labels": 5, "seconds": 2}
 
-    restoring.check(document, {"seconds": 2}, POD)
+    restoring.restored(document, {"seconds": 2}, POD)
 
     with pytest.raises(Invalid):
-        restoring.check(document, {"labels": 5}, POD)
+        restoring.restored(document, {"labels": 5}, POD)
 
 
 NAMES = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
@@ -341,7 +341,7 @@ def test_types_that_read_themselves_refuse_in_their_own_words(type_: str, value:
     node = an_object("v1.Thing", field=TypeNode(type=type_))
 
     with pytest.raises(Invalid) as refused:
-        restoring.check({"field": value}, {"field": value}, node)
+        restoring.restored({"field": value}, {"field": value}, node)
 
     assert str(refused.value).endswith(f": {why}")
 
@@ -350,7 +350,8 @@ def test_whole_numbers_take_the_size_of_their_type() -> None:
     """Go converts them, and says nothing where one is too large."""
     document: dict[str, Any] = {"seconds": 2.0, "list": [4294967299, 1]}
 
-    restoring.check(document, document, an_object("v1.Thing", seconds=NUMBER, list=a_list(NUMBER)))
+    restored = restoring.restored(document, document, an_object("v1.Thing", seconds=NUMBER, list=a_list(NUMBER)))
 
-    assert document == {"seconds": 2, "list": [3, 1]}
-    assert [int] == [type(document["seconds"])]
+    assert restored == {"seconds": 2, "list": [3, 1]}
+    assert [int] == [type(restored["seconds"])]
+    assert document == {"seconds": 2.0, "list": [4294967299, 1]}, "what was sent is quoted as it was"
