@@ -34,11 +34,13 @@ _LISTS = ("initContainers", "containers")
 _KINDS = ("limits", "requests")
 _RESIZED = ("cpu", "memory")
 _NOTHING: Mapping[str, Any] = {}
+POD = ""  # beside the names of containers: what the pod as a whole has
 
 
 def of_spec(pod: ReadOnlyObject) -> dict[str, Mapping[str, Any]]:
-    """The resources of its containers by name."""
-    return {one["name"]: one.get("resources") or _NOTHING for _, one in _containers(pod)}
+    """The resources of the pod and of its containers by name."""
+    whole = {POD: pod["spec"].get("resources") or _NOTHING}
+    return whole | {one["name"]: one.get("resources") or _NOTHING for _, one in _containers(pod)}
 
 
 def of_status(pod: ReadOnlyObject) -> dict[str, Mapping[str, Any]]:
@@ -50,17 +52,32 @@ def of_status(pod: ReadOnlyObject) -> dict[str, Mapping[str, Any]]:
         for one in status.get(field) or ()
         if "resources" in one and "running" in (one.get("state") or {})
     }
-    return of_spec(pod) | reported
+    return of_spec(pod) | reported | {POD: _of_pod_status(pod["spec"].get("resources") or _NOTHING, status)}
+
+
+def _of_pod_status(asked: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A running pod reports what it has of what was asked for it as a whole, and what its containers have together."""
+    reported = status.get("resources") or _NOTHING
+    if status.get("phase") != "Running":
+        return asked
+    return {
+        kind: {name: (reported.get(kind) or _NOTHING).get(name, amount) for name, amount in amounts.items()}
+        for kind, amounts in asked.items()
+    }
 
 
 def is_changed(pod: ReadOnlyObject, allocated: Mapping[str, Any]) -> bool:
     """Whether other resources are asked for than are allocated."""
+    if (pod["spec"].get("resources") or _NOTHING) != allocated.get(POD, _NOTHING):
+        return True
     return any((one.get("resources") or _NOTHING) != allocated.get(one["name"]) for _, one in _containers(pod))
 
 
 def with_allocated(pod: ReadOnlyObject, allocated: Mapping[str, Any]) -> Object:
     """The pod as its node sees it."""
     spec = dict(pod["spec"])
+    if "resources" in spec:
+        spec["resources"] = allocated.get(POD, {})
     for field in _LISTS:
         if field in spec:
             spec[field] = [{**one, "resources": allocated.get(one["name"], {})} for one in spec[field]]
@@ -91,7 +108,7 @@ def accept(
             container = replace(container, resources=before, since=now)
             if not container.stop_order and _needs_restart(spec, before, after):
                 container = replace(container, stop_order=StopOrder(now, None, is_restarted=True))
-                kind = "Init container" if spec.role is Role.SIDECAR else "Container"
+                kind = "Container" if spec.role is Role.REGULAR else "Init container"
                 told.append(Happening("Normal", "Killing", f"{kind} {spec.name} resize requires restart", spec))
         containers.append(container)
     resized = replace(
@@ -99,7 +116,7 @@ def accept(
         containers=tuple(containers),
         allocated=allocated,
         resize_pending=None,
-        resizing=Resizing(generation, now),
+        resizing=Resizing(generation, now, runtime.allocated.get(POD, _NOTHING)),
     )
     return resized, told
 
@@ -112,6 +129,13 @@ def actuate(pod: ReadOnlyObject, runtime: PodRuntime, now: datetime) -> tuple[Po
     containers = tuple(replace(one, resources=None) if one.resources else one for one in runtime.containers)
     message = f"Pod resize completed: {_summary(pod, resizing.generation)}"
     return replace(runtime, containers=containers, resizing=None), (Happening("Normal", "ResizeCompleted", message),)
+
+
+def with_what_it_has(pod: ReadOnlyObject, runtime: PodRuntime) -> ReadOnlyObject:
+    """The pod, as its node sees it, with what it has as a whole until a resize under way is completed."""
+    if runtime.resizing is None or "resources" not in pod["spec"]:
+        return pod
+    return {**pod, "spec": {**pod["spec"], "resources": runtime.resizing.pod_before}}
 
 
 def ends_at(resizing: Resizing) -> datetime:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import restarting
 from kubelet_sim.addresses import node_address
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery import conditions
@@ -19,6 +18,14 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject, labels_of
 from kubeloop.apimachinery.quantity import canonical
 from kubeloop.apimachinery.releases import git_version
 from kubeloop.apimachinery.times import format_time
+
+# What these kubelets declare that they can do, in order.
+FEATURES = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 HEALTHY = (
@@ -111,7 +118,7 @@ def status(
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.kubelet_port}},
         "nodeInfo": _node_info(identity, settings),
-        "declaredFeatures": [restarting.FEATURE],
+        "declaredFeatures": list(FEATURES),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubelet_sim import container_status, pod_conditions
+from kubelet_sim import allocation, container_status, pod_conditions
 from kubelet_sim.phase import TERMINAL, phase_of
 from kubelet_sim.state import PodRuntime, PodSpec, Role
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
@@ -57,7 +57,7 @@ def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datet
         "ephemeralContainerStatuses": [one for role, one in by_role if role is Role.EPHEMERAL],
         "containerStatuses": sorted((one for role, one in by_role if role is Role.REGULAR), key=lambda s: s["name"]),
         **_addresses(obj, runtime),
-        **_resources(obj),
+        **_resources(obj, runtime),
     }
     return {field: value for field, value in status.items() if value not in ("", [])}
 
@@ -82,10 +82,12 @@ def _addresses(obj: ReadOnlyObject, runtime: PodRuntime) -> Object:
     return addresses
 
 
-def _resources(obj: ReadOnlyObject) -> Object:
-    """What the pod as a whole is allocated."""
-    requests, limits = _texts(pod_requests(obj)), _texts(pod_limits(obj))
+def _resources(obj: ReadOnlyObject, runtime: PodRuntime) -> Object:
+    """What the pod as a whole has, and what it is allocated."""
+    requests = _texts(pod_requests(obj))
     allocated = {"allocatedResources": requests} if requests else {}
+    has = allocation.with_what_it_has(obj, runtime)
+    requests, limits = _texts(pod_requests(has)) if has is not obj else requests, _texts(pod_limits(has))
     effective = {"requests": _of_pod_level(requests), "limits": _of_pod_level(limits)}
     return {"resources": {field: values for field, values in effective.items() if values}, **allocated}
 

@@ -15,7 +15,6 @@ from kubelet_sim import restarts
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.state import UP, Container, Happening, PodRuntime, PodSpec, Role, Run, State, StopOrder
 
-FEATURE = "RestartAllContainersOnContainerExits"  # as nodes declare it
 CONDITION = "AllContainersRestarting"
 MESSAGE = "The container is removed because RestartAllContainers in place"
 

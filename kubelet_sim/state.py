@@ -170,10 +170,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """Resources were allocated that the containers do not have yet."""
+    """Resources were allocated that the containers do not have yet. `pod_before`: what the pod as a whole had."""
 
     generation: int
     since: datetime
+    pod_before: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,8 @@ class PodRuntime:
     missing_pull_secrets: tuple[str, ...] = ()
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had
-    allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # container name -> resources
+    # Container name -> resources; those of the pod as a whole are allocation.POD's.
+    allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     resize_pending: Verdict | None = None
     resizing: Resizing | None = None
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message

@@ -95,6 +95,45 @@ def test_a_resize_waits_for_room() -> None:
     run_nodes(check, nodes=1)
 
 
+async def resize_as_a_whole(cluster: Cluster, pod: Object, cpu: str) -> None:
+    patch = {"spec": {"resources": {"requests": {"cpu": cpu}}}}
+    await cluster.api.patch(PODS, "web", patch, "default", patch_type=STRATEGIC, subresource="resize")
+
+
+async def of_the_whole(cluster: Cluster, pod: Object) -> tuple[str, str]:
+    """What it has, and what it is allocated."""
+    status = (await cluster.read(pod))["status"]
+    return status["resources"]["requests"]["cpu"], status["allocatedResources"]["cpu"]
+
+
+def test_a_pod_is_resized_as_a_whole() -> None:
+    """Its containers keep theirs; the node's room counts, also after its process was restarted."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(lambda: ready_nodes(cluster, 1))
+        pod = await cluster.create(sized("web", "500m").spec(resources={"requests": {"cpu": "1"}}))
+        await cluster.eventually(partial(running, cluster, pod))
+        await resize_as_a_whole(cluster, pod, "2")
+        await cluster.clock.sleep(0.5)
+        under_way = await of_the_whole(cluster, pod)
+        await cluster.clock.sleep(2)
+        done = await of_the_whole(cluster, pod)
+        await cluster.create(sized("other", "1"))
+        await cluster.clock.sleep(2)
+        await resize_as_a_whole(cluster, pod, "4")
+        await cluster.clock.sleep(2)
+        await cluster.stop(KUBELET)
+        cluster.start(KUBELET)
+        await cluster.clock.sleep(5)
+
+        assert (("1", "2"), ("2", "2"), ("2", "2")) == (under_way, done, await of_the_whole(cluster, pod))
+        assert "500m" == (await container_of(cluster, pod))["resources"]["requests"]["cpu"]
+        why = "Node didn't have enough resource: cpu, requested: 4000, used: 1000, capacity: 4000"
+        assert why == (await condition(cluster, pod, "PodResizePending"))["message"]
+
+    run_nodes(check, nodes=1)
+
+
 def test_a_container_may_ask_to_be_restarted() -> None:
     """By its resize policy; the new run has the new resources."""
 
