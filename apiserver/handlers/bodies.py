@@ -172,7 +172,7 @@ class Decoder:
         if kind.conversion is not None or of != _type_of(kind):
             known = None  # it was made as another version, or is read as one
         decoded = self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed, known=known)
-        return self._finished(kind, decoded, CONVERSIONS.get(of))
+        return self._finished(kind, decoded, CONVERSIONS.get(of), known)
 
     def _patched_type(self, expected: GroupVersionKind, value: Any) -> GroupVersionKind:
         """What a patched value says that it is: `expected`, or another version of it. Raises DecodeError otherwise."""
@@ -212,14 +212,17 @@ class Decoder:
         """Options of meta/v1. Raises DecodeError."""
         return self._schema.codec("", "v1", kind).decode(value, raw=raw).object
 
-    def _finished(self, kind: Kind, obj: Object, conversion: Conversion | None) -> Object:
+    def _finished(self, kind: Kind, obj: Object, conversion: Conversion | None, known: Object | None = None) -> Object:
         """In the stored version, without kind and apiVersion, with defaults."""
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         obj.setdefault("metadata", {})
         if conversion is not None:
             obj = conversion.to_stored(obj)
-        kind.strategy.default(obj)
+        if known is not None and obj.get("spec") is known.get("spec"):
+            kind.strategy.default_status(obj)
+        else:
+            kind.strategy.default(obj)
         return obj
 
     def _read(

@@ -129,7 +129,9 @@ def _order_before(current: Items, change: Items, merge_key: str) -> Items:
     end that the deleted ones freed, and then takes them for old ones; kubectl's users have come to know that order.
     """
     if not merge_key or not all(isinstance(item, dict) for item in (*current, *change)):
-        return list(current)
+        return current
+    if not any(item.get(DIRECTIVE) == "delete" for item in change):
+        return current
     deleted = _identities(item.get(merge_key) for item in change if item.get(DIRECTIVE) == "delete")
     kept = [item for item in current if _identity(item.get(merge_key)) not in deleted]
     old_keys = _identities(item.get(merge_key) for item in kept)
@@ -183,7 +185,7 @@ def _merged_list(current: Items, change: Items, field: Node) -> Items:
     if not current and not change:
         return current
     is_of_maps = _element_type(current, change) == _MAP
-    before = list(current)
+    before = current
     if not is_of_maps:
         merged = _unique([*current, *change])
     elif not field.merge_key:
@@ -246,10 +248,12 @@ def _ordered(merged: Items, order: Items, before: Items, merge_key: str, is_of_m
                 raise _no_merge_key(item, merge_key)
     key = merge_key if is_of_maps else ""
     ranks, old_ranks = _ranks(order, key), _ranks(before, key)
+    names = [_shown(item, key) for item in merged]
+    if names == list(ranks):
+        return merged  # all of them, in the order that is asked for
     patched: list[_Placed] = []
     others: list[_Placed] = []
-    for item in merged:
-        shown = _shown(item, key)
+    for item, shown in zip(merged, names, strict=True):
         rank, old_rank = ranks.get(shown), old_ranks.get(shown)
         if rank is not None:
             patched.append((rank, old_rank, item))
@@ -349,7 +353,7 @@ _LIST = go_type([])
 
 def _element_type(*lists: Items) -> str:
     """The one type of all items."""
-    types = dict.fromkeys(go_type(item) for items in lists for item in items)
+    types = dict.fromkeys([go_type(item) for items in lists for item in items])
     if not types:
         raise ApiError("no elements in any of the given slices")
     first = next(iter(types))

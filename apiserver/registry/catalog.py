@@ -132,7 +132,10 @@ class Kind:
         return "list" in self.verbs and bool(self.storage)
 
     def subresource(self, name: str) -> Subresource | None:
-        return next((s for s in self.subresources if s.name == name), None)
+        for subresource in self.subresources:  # a generator would cost more than the loop
+            if subresource.name == name:
+                return subresource
+        return None
 
 
 @dataclass(slots=True)

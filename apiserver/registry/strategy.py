@@ -51,6 +51,10 @@ class Strategy:
     def default(self, obj: Object) -> None:
         """Fill in what the user left out. Runs on every create, update and patch, before admission."""
 
+    def default_status(self, obj: Object) -> None:
+        """The same after a patch of the status: the spec is the stored one, in which all is filled in."""
+        self.default(obj)
+
     def preparation_warnings(self, obj: Object) -> Sequence[str]:
         """Texts for Warning headers about what `prepare_for_create` replaces next; before those of `warnings`."""
         return ()

@@ -72,6 +72,11 @@ def default_pod(pod: Object) -> None:
     default_pod_spec(spec)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
+    default_pod_status(pod)
+
+
+def default_pod_status(pod: Object) -> None:
+    """What a Pod gets on its way in that is not about its spec."""
     drop_old_annotations(pod)
     if status := pod.get("status"):
         _default_pod_ips(status)

@@ -12,7 +12,7 @@ from apiserver.resources.pods import apparmor, ephemeral_containers, pod_status,
 from apiserver.resources.pods.affinity import merge_label_keys
 from apiserver.resources.pods.annotations import check_pod_annotations, check_profiles_agree
 from apiserver.resources.pods.containers import check_image_spelling
-from apiserver.resources.pods.defaults import default_pod
+from apiserver.resources.pods.defaults import default_pod, default_pod_status
 from apiserver.resources.pods.pod_resources import qos_class
 from apiserver.resources.pods.pod_spec import check_pod_spec
 from apiserver.resources.pods.pod_template import drop_disabled_fields
@@ -53,6 +53,9 @@ class PodStrategy(SpecKind):
 
     def default(self, obj: Object) -> None:
         default_pod(obj)
+
+    def default_status(self, obj: Object) -> None:
+        default_pod_status(obj)
 
     def preparation_warnings(self, obj: Object) -> Sequence[str]:
         annotations = obj["metadata"].get("annotations")

@@ -56,20 +56,27 @@ def check_pod_status_update(new: Object, old: Object, errors: Errors) -> None:
         errors.append(field.invalid("status.observedGeneration", status["observedGeneration"], NOT_NEGATIVE))
     check_immutable(status.get("qosClass", ""), before.get("qosClass", ""), "status.qosClass", errors)
     for list_name, kind in STATUS_LISTS:
-        _check_no_resurrection(status, before, list_name, kind, old["spec"], errors)
+        if before.get(list_name):
+            _check_no_resurrection(status, before, list_name, kind, old["spec"], errors)
     check_claim_statuses(status, new["spec"], errors)
     check_extended_claim(status.get("extendedResourceClaimStatus"), new["spec"], errors)
     _check_addresses(status, errors)
     for list_name, _ in STATUS_LISTS:
-        _check_users(status, list_name, new["spec"], errors)
-    _check_device_health(status, new["spec"], errors)
+        if status.get(list_name):
+            _check_users(status, list_name, new["spec"], errors)
+    for list_name, kind in STATUS_LISTS:
+        if status.get(list_name):
+            _check_device_health(status, list_name, kind, new["spec"], errors)
 
 
 def _keep_observed_generations(status: Object, before: Json) -> None:
     if not status.get("observedGeneration") and before.get("observedGeneration"):
         status["observedGeneration"] = before["observedGeneration"]
+    former = before.get("conditions") or NO_ITEMS
+    if not any(condition.get("observedGeneration") for condition in former):
+        return
     known: dict[str, list[int]] = {}
-    for condition in before.get("conditions") or NO_ITEMS:
+    for condition in former:
         known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
     for condition in status.get("conditions") or NO_ITEMS:
         generations = known.get(condition.get("type", ""))
@@ -99,12 +106,12 @@ def _check_nominated_node(status: Json, before: Json, old_spec: Json, errors: Er
 
 def _check_no_resurrection(status: Json, before: Json, list_name: str, kind: str, spec: Json, errors: Errors) -> None:
     """A container that ended runs again only where its restart policy says so."""
-    if kind != "ephemeralContainers" and _all_may_restart(spec):
+    formerly = [(former, (former.get("state") or NO_FIELDS).get("terminated")) for former in before[list_name]]
+    if all(ended is None for _, ended in formerly) or (kind != "ephemeralContainers" and _all_may_restart(spec)):
         return
     now = {s.get("name"): s for s in status.get(list_name) or NO_ITEMS}
     containers = {c.get("name"): c for c in spec.get(kind) or NO_ITEMS}
-    for i, former in enumerate(before.get(list_name) or NO_ITEMS):
-        ended = (former.get("state") or NO_FIELDS).get("terminated")
+    for i, (former, ended) in enumerate(formerly):
         current = now.get(former.get("name"))
         if ended is None or current is None or "terminated" in (current.get("state") or NO_FIELDS):
             continue
@@ -165,7 +172,7 @@ def _check_ip_list(items: Sequence[Json], path: str, errors: Errors) -> None:
 
 def _check_users(status: Json, list_name: str, spec: Json, errors: Errors) -> None:
     on_windows = (spec.get("os") or NO_FIELDS).get("name") == "windows"
-    for i, container in enumerate(status.get(list_name) or NO_ITEMS):
+    for i, container in enumerate(status[list_name]):
         user = (container.get("user") or NO_FIELDS).get("linux")
         if user is None:
             continue
@@ -179,18 +186,18 @@ def _check_users(status: Json, list_name: str, spec: Json, errors: Errors) -> No
             check_user_id(group, f"{at}.supplementalGroups[{j}]", errors)
 
 
-def _check_device_health(status: Json, spec: Json, errors: Errors) -> None:
-    for list_name, kind in STATUS_LISTS:
-        containers = {c.get("name"): c for c in spec.get(kind) or NO_ITEMS}
-        for i, container in enumerate(status.get(list_name) or NO_ITEMS):
-            reports = container.get("allocatedResourcesStatus") or NO_ITEMS
-            at = f"status.{list_name}[{i}].allocatedResourcesStatus"
-            if kind == "ephemeralContainers":
-                if reports:
-                    errors.append(field.forbidden(at, "must not be specified in container status"))
-                continue
-            for j, report in enumerate(reports):
-                _check_report(report, containers.get(container.get("name")), f"{at}[{j}]", errors)
+def _check_device_health(status: Json, list_name: str, kind: str, spec: Json, errors: Errors) -> None:
+    for i, container in enumerate(status[list_name]):
+        reports = container.get("allocatedResourcesStatus")
+        if not reports:
+            continue
+        at = f"status.{list_name}[{i}].allocatedResourcesStatus"
+        if kind == "ephemeralContainers":
+            errors.append(field.forbidden(at, "must not be specified in container status"))
+            continue
+        described = next((c for c in reversed(spec.get(kind) or []) if c.get("name") == container.get("name")), None)
+        for j, report in enumerate(reports):
+            _check_report(report, described, f"{at}[{j}]", errors)
 
 
 def _check_report(report: Json, container: Json | None, path: str, errors: Errors) -> None:
