@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from apiserver.auth.authentication import User
 from apiserver.auth.certificates import CERTIFIED, user_of
 from apiserver.handlers.kubelets import UPGRADE
+from apiserver.handlers.proxied import UNHURRIED
 
 # From the beginning of a connection, or of a request, to the end of the request's headers (Go's ReadHeaderTimeout).
 HEADER_SECONDS = 32.0
@@ -66,8 +67,16 @@ class ClientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._allowed_seconds = BODY_SECONDS
+        if self.scope["method"] != "GET":
+            self.scope[UNHURRIED] = self.wait_for_body  # type: ignore[literal-required]
         if self.parser.should_upgrade() and self._is_taken_over():
             self.scope[UPGRADE] = self.take_over  # type: ignore[literal-required]
+
+    def wait_for_body(self) -> None:
+        """For as long as it takes: it goes on to somebody else, who may be slow."""
+        if self._allowed_seconds is not None:
+            self._allowed_seconds = None
+            self._set_timer()
 
     def _is_taken_over(self) -> bool:
         """Anything else that a client would rather speak (h2c) is not meant for a kubelet."""

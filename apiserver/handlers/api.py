@@ -133,8 +133,11 @@ class KubernetesApi:
         accept = _accept(headers) if found.subresource not in CONNECTS else ""  # somebody else answers there
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
 
+        is_proxied = found.subresource == "proxy"  # the body is passed on as it comes
+
         async def serve() -> Response | None:
-            body = await read_body(headers, receive) if scope["method"] not in ("GET", "HEAD") else _NO_BODY
+            is_read = scope["method"] not in ("GET", "HEAD") and not is_proxied
+            body = await read_body(headers, receive) if is_read else _NO_BODY
             call = Call(
                 self._registry,
                 self._decoder,
@@ -149,7 +152,7 @@ class KubernetesApi:
                 unheard if passage is None else passage.annotate,
                 unnoted if passage is None else passage.note,
             )
-            if verb == "patch":
+            if verb == "patch" and not is_proxied:
                 call.note(body.raw)
             if verb == "watch":
                 measured.long()

@@ -15,15 +15,18 @@ from urllib.parse import quote
 from apiserver.handlers.call import Call
 from apiserver.handlers.hops import RawHeaders, end_to_end
 from apiserver.handlers.kubelet_peer import Peer
-from apiserver.handlers.relaying import Exchange, exchanged
+from apiserver.handlers.relaying import Exchange, Upload, exchanged
 from apiserver.handlers.response import Receive, Response, Scope, Send
 from apiserver.outgoing.outgoing import Outgoing
 from kubeloop.apimachinery.errors import ApiError, ServiceUnavailable
 from kubeloop.apimachinery.forwarding import UNREACHABLE_HEADER
 
+# In the scope of a request with a body: lets it take as long as it likes (connections.py).
+UNHURRIED = "kubeloop.unhurried"
+
 _PLAIN_IN_PATHS = "$&+,/:;=@"
 # What is between the client and this server, or says who he is; and what would make him out to be a web page.
-_KEPT_BACK = frozenset({b"authorization", b"content-length", b"expect", b"host", b"origin", b"x-forwarded-for"})
+_KEPT_BACK = frozenset({b"authorization", b"expect", b"host", b"origin", b"x-forwarded-for"})
 _UNTOLD = (UNREACHABLE_HEADER.encode(), b"access-control-")
 
 
@@ -53,8 +56,11 @@ class Proxied:
             return
         if self.backend.peer.address is None:
             raise _unreachable(f"dial tcp {self.backend.shown}: connect: no route to host")
-        async with exchanged(send, receive, self.stopping, lambda error: _unreachable(error.why)) as exchange:
-            await self._pass_on(scope, path or "/", base, exchange)
+        upload = Upload(receive, scope["headers"])
+        if upload.is_expected and UNHURRIED in scope:
+            scope[UNHURRIED]()
+        async with exchanged(send, upload.receive, self.stopping, lambda error: _unreachable(error.why)) as exchange:
+            await self._pass_on(scope, path or "/", base, upload, exchange)
 
     def _paths(self, asked: str) -> tuple[str, str]:
         """What is asked of the backend, "" for nothing at all; and what stands before that in the URL."""
@@ -64,7 +70,7 @@ class Proxied:
             path += "/"
         return path, asked.removesuffix(path)
 
-    async def _pass_on(self, scope: Scope, path: str, base: str, exchange: Exchange) -> None:
+    async def _pass_on(self, scope: Scope, path: str, base: str, upload: Upload, exchange: Exchange) -> None:
         backend, address = self.backend, self.backend.peer.address
         assert address is not None, "somebody is there to be dialled"
         escaped = quote(path, safe=_PLAIN_IN_PATHS)
@@ -72,11 +78,13 @@ class Proxied:
         if scope["query_string"]:
             target += b"?" + scope["query_string"]
         headers = [*self._headers(scope, base, escaped), *backend.headers, *backend.peer.headers]
-        url = f"{backend.scheme or 'https'}://{backend.shown}{path}"
+        url = f"{backend.scheme or 'https'}://{backend.shown}{escaped}"
+        body = upload.pieces() if upload.is_expected else b""
         answered = self.outgoing.connections.answered(
-            self.call.method, url, address.host_port, backend.peer.trust, headers, self.call.body.raw, target
+            self.call.method, url, address.host_port, backend.peer.trust, headers, body, target
         )
         async with answered as response:
+            upload.end()
             if why := response.headers.get(UNREACHABLE_HEADER):
                 raise _unreachable(f"dial tcp {backend.shown}: {why}")
             if backend.scheme == "https":  # no simulated pod speaks TLS
@@ -95,8 +103,6 @@ class Proxied:
         if scope.get("client"):
             yield b"x-forwarded-for", b", ".join([*forwarded, scope["client"][0].encode()])
         yield b"x-forwarded-uri", f"{quote(base, safe=_PLAIN_IN_PATHS)}{path}".encode()
-        if body := self.call.body.raw:
-            yield b"content-length", b"%d" % len(body)
 
 
 def _answered(headers: RawHeaders, base: str) -> Iterator[tuple[bytes, bytes]]:

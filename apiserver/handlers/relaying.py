@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.hops import end_to_end
@@ -44,6 +44,41 @@ class Exchange:
     async def end(self) -> None:
         if self.has_begun and not self._has_ended:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Upload:
+    """The body of a request on its way to another server, at its client's pace: nothing of it is kept.
+
+    `is_expected`: it has a length, or comes in chunks.
+    """
+
+    def __init__(self, receive: Receive, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        sent = dict(headers)
+        self.is_expected = sent.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in sent
+        self._receive, self._is_through = receive, asyncio.Event()
+        if not self.is_expected:
+            self.end()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Raises HungUp where the client goes before the body is whole."""
+        is_whole = False
+        while not is_whole:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise HungUp
+            is_whole = not message.get("more_body", False)
+            if message.get("body"):
+                yield message["body"]
+        self.end()
+
+    def end(self) -> None:
+        """Nobody takes any more of it."""
+        self._is_through.set()
+
+    async def receive(self) -> Any:
+        """For who waits for the client to go: what comes after the body."""
+        await self._is_through.wait()
+        return await self._receive()
 
 
 @asynccontextmanager

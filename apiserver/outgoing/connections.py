@@ -57,14 +57,15 @@ class Connections:
         address: str,
         trust: Trust,
         headers: Headers,
-        body: bytes = b"",
+        body: bytes | AsyncIterator[bytes] = b"",
         target: bytes = b"",
     ) -> AsyncIterator[httpx.Response]:
         """The answer to a request, its body still to be read; CallError in Go's words where there is none.
 
         `address` is HOST:PORT to dial, `shown` the URL that is meant, which errors name. `target`: path and query
-        exactly as they are to be sent, as what somebody was authorized for; otherwise those of the URL, tidied up. An
-        error while the body is read becomes a CallError too.
+        exactly as they are to be sent, as what somebody was authorized for; otherwise those of the URL, tidied up. A
+        `body` in pieces goes in chunks, unless the headers tell its length. An error while the answer's body is read
+        becomes a CallError too.
         """
         what = f"{method.capitalize()} {go_quote(shown)}"
         extensions: dict[str, Any] = {"sni_hostname": trust.server_name}

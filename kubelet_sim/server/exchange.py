@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 
+from kubelet_sim.server.body import Body
 from kubeloop.apimachinery.forwarding import UNREACHABLE_HEADER
 
 TEXT = "text/plain; charset=utf-8"
@@ -33,6 +34,7 @@ class HungUp(Exception):
 class Exchange:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
+        self.body = Body(reader)
         self.has_begun = False
         self.is_cut_off: Callable[[], bool] = lambda: False  # nothing arrives any more at the other end
 

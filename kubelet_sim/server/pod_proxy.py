@@ -7,10 +7,11 @@ runs is asked itself, on the ports that it declares; a simulated one answers wit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from kubelet_sim.server.body import CHUNK
 from kubelet_sim.server.cluster import page_of
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused, Unreachable
 from kubelet_sim.server.pods import Pods
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kubelet_sim.process.runtime import ProcessRuntime
 
 _REFUSED = "connect: connection refused"
-_CHUNK = 64 * 1024
 _OURS = ("authorization", "connection", "host", NODE_HEADER)  # headers between the API server and this one
 
 
@@ -43,8 +43,6 @@ class PodProxy:
         if really_runs(self._real, pod):
             await _pass_on(request, int(port), exchange)
             return
-        async for _ in _body(request, exchange):
-            pass  # a connection that is closed over unread bytes may take the answer with it
         await exchange.answer(200, page.body, has_body=request.method != "HEAD")
 
 
@@ -56,7 +54,7 @@ async def _pass_on(request: Request, port: int, exchange: Exchange) -> None:
         raise Unreachable(_REFUSED) from error
     asking = asyncio.create_task(_ask(request, port, exchange, writer))
     try:
-        while data := await reader.read(_CHUNK):
+        while data := await reader.read(CHUNK):
             await exchange.write_raw(data)
     finally:
         asking.cancel()
@@ -69,7 +67,7 @@ async def _pass_on(request: Request, port: int, exchange: Exchange) -> None:
 async def _ask(request: Request, port: int, exchange: Exchange, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         writer.write("\r\n".join([*_head(request, port), "", ""]).encode("latin-1"))
-        async for data in _body(request, exchange):
+        while data := await exchange.body.read():
             writer.write(data)
             await writer.drain()
 
@@ -84,11 +82,3 @@ def _head(request: Request, port: int) -> Iterator[str]:
     for line in lines:
         if line.partition(":")[0].strip().lower() not in _OURS:
             yield line
-
-
-async def _body(request: Request, exchange: Exchange) -> AsyncIterator[bytes]:
-    length = request.headers.get("content-length", "")
-    left = int(length) if length.isdigit() else 0
-    while left > 0 and (data := await exchange.reader.read(min(left, _CHUNK))):
-        left -= len(data)
-        yield data

@@ -61,6 +61,14 @@ class KubeletServer:
         exchange = Exchange(reader, writer)
         self._connections += 1
         try:
+            await self._answer_or_refuse(exchange)
+            await _quietly(exchange.body.drop())
+        finally:
+            self._connections -= 1
+            writer.close()
+
+    async def _answer_or_refuse(self, exchange: Exchange) -> None:
+        try:
             await self._answer(exchange)
         except Refused as refused:
             if not exchange.has_begun:
@@ -71,12 +79,10 @@ class KubeletServer:
             log.exception("a request to a kubelet failed")
             if not exchange.has_begun:
                 await _quietly(exchange.answer(500, "the kubelet could not carry out the request"))
-        finally:
-            self._connections -= 1
-            writer.close()
 
     async def _answer(self, exchange: Exchange) -> None:
         request = await read_request(exchange.reader)
+        exchange.body.expect(request.headers)
         self._serving.access.check(request)
         if self._connections > MAX_CONNECTIONS:
             raise Refused(503, "too many connections")
@@ -87,6 +93,7 @@ class KubeletServer:
         await answer(request, tuple(rest), exchange)
 
 
-async def _quietly(answering: Awaitable[None]) -> None:
-    with suppress(OSError):
-        await answering
+async def _quietly(last: Awaitable[None]) -> None:
+    """What is done at the end for one who may be gone. (TimeoutError is an OSError.)"""
+    with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        await last

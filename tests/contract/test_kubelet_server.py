@@ -19,15 +19,16 @@ async def _hello(request: Request, path: tuple[str, ...], exchange: Exchange) ->
     await exchange.answer(200, f"hello {'/'.join(path)}")
 
 
-def asked(head: str, token: str = TOKEN) -> str:
-    """The answer to a request, as it comes off the socket."""
+def asked(head: str, token: str = TOKEN, body: bytes = b"") -> str:
+    """The answer to a request, as it comes off the socket once the body is sent."""
 
     async def main() -> str:
         listening = socket.create_server(("127.0.0.1", 0))
         server = KubeletServer(Serving(listening, Access(token)), {"hello": _hello})
         running = asyncio.create_task(server.run())
         reader, writer = await asyncio.open_connection(*listening.getsockname())
-        writer.write(head.replace("\n", "\r\n").encode() + b"\r\n\r\n")
+        writer.write(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
+        await writer.drain()
         answer = await reader.read()
         writer.close()
         running.cancel()
@@ -45,6 +46,15 @@ def test_the_api_server_is_answered() -> None:
     answer = asked(f"GET /hello/a%20b/c HTTP/1.1\nHost: 127.0.0.1:1\n{AUTHORIZED}")
 
     assert answer.startswith("HTTP/1.1 200 OK\r\n") and answer.endswith("\r\n\r\nhello a b/c")
+
+
+def test_a_refusal_reaches_who_sends_a_body_that_nobody_reads() -> None:
+    """A connection that is closed over unread bytes would take it along."""
+    body = bytes(8 << 20)
+
+    answer = asked(f"POST /other HTTP/1.1\nHost: 127.0.0.1\nContent-Length: {len(body)}\n{AUTHORIZED}", body=body)
+
+    assert answer.startswith("HTTP/1.1 404 ")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def test_who_cannot_be_reached_is_told(web: Kubectl, stack: Stack) -> None:
 
 
 def test_every_method_is_passed_on(web: Kubectl, stack: Stack) -> None:
-    """A proxy without a path leads to the root; bodies go along, and HEAD has an answer without one."""
+    """A proxy without a path leads to the root; bodies of any size go along, and HEAD has an answer
+    without one.
+    """
     path = f"/api/v1/namespaces/{web.namespace}/pods/web/proxy"
     with stack.client() as client:
         assert (301, f"{path}/?a=1") == (
@@ -85,6 +87,8 @@ def test_every_method_is_passed_on(web: Kubectl, stack: Stack) -> None:
         for method in ("POST", "PUT", "PATCH", "DELETE"):
             answer = client.request(method, f"{path}/", content=b"x" * 100_000)
             assert (200, "pod: web") == (answer.status_code, answer.text.splitlines()[0])
+        for content in (bytes(4 << 20), (bytes(1 << 20) for _ in range(4))):  # with a length, and in chunks
+            assert 200 == client.post(f"{path}/upload", content=content).status_code
         head = client.head(f"{path}/", headers={"Accept": "text/plain"})
     assert (200, "") == (head.status_code, head.text) and int(head.headers["content-length"])
 

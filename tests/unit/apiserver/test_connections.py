@@ -121,3 +121,15 @@ def test_a_connection_that_is_lost_leaves_no_timer() -> None:
     client.connection.connection_lost(None)
 
     assert [] == client.loop.running
+
+
+def test_a_body_that_somebody_else_takes_may_take_its_time() -> None:
+    """What is uploaded through a proxy is as slow as whoever takes it; the next request on it is hurried again."""
+    client = Client()
+    client.says(HEAD)
+    client.connection.scope["kubeloop.unhurried"]()  # type: ignore[typeddict-item]
+    client.says("ab")
+
+    assert [] == client.loop.running
+    client.says("cdPOST /api")
+    assert [HEADER_SECONDS] == client.loop.running

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
+from apiserver.handlers.bodies import HungUp
 from apiserver.handlers.kubelet_peer import Peer
 from apiserver.handlers.proxied import Backend, Proxied
 from apiserver.outgoing.forwarding import Address
@@ -31,25 +32,35 @@ class Kubelet(httpx.AsyncBaseTransport):
     def __init__(self, *headers: tuple[str, str], status: int = 200) -> None:
         self._headers, self._status = headers, status
         self.asked: list[httpx.Request] = []
+        self.pieces: list[bytes] = []  # of the last one's body, as they came
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
+        assert isinstance(request.stream, httpx.AsyncByteStream)
+        self.pieces = [piece async for piece in request.stream]
         return httpx.Response(self._status, headers=list(self._headers), stream=Hello())
 
 
 def proxied(
-    kubelet: Kubelet, path: str, *headers: tuple[bytes, bytes], query: bytes = b"", scheme: str = "http"
+    kubelet: Kubelet,
+    path: str,
+    *headers: tuple[bytes, bytes],
+    query: bytes = b"",
+    scheme: str = "http",
+    says: Sequence[dict[str, Any]] = (),
 ) -> tuple[int, dict[str, str], bytes]:
-    """A GET of that path below BASE; status, headers and body of the answer."""
+    """A request for that path below BASE, whose client says this; status, headers and body of the answer."""
     outgoing = Outgoing(None, lambda context: kubelet)  # type: ignore[arg-type]
     peer = Peer(Address("127.0.0.1:1"), Trust("").over(is_plain=True), "10.0.0.1:10250", "secret")
     backend = Backend(peer, "10.244.0.1:80", scheme, "/podProxy/shop/web/80")
-    target = SimpleNamespace(tail=path.strip("/"))
-    call: Any = SimpleNamespace(method="GET", target=target, body=SimpleNamespace(raw=b""))
+    call: Any = SimpleNamespace(method="POST" if says else "GET", target=SimpleNamespace(tail=path.strip("/")))
     scope = {"path": BASE + path, "query_string": query, "headers": headers, "client": ("10.9.9.9", 1)}
     sent: list[dict[str, Any]] = []
+    said = list(says)
 
     async def receive() -> dict[str, Any]:
+        if said:
+            return said.pop(0)
         await asyncio.Event().wait()
         return {}
 
@@ -77,6 +88,43 @@ def test_a_request_goes_on_without_what_it_says_of_who_asks() -> None:
         request.headers["x-forwarded-for"],
         request.headers["x-forwarded-uri"],
     )
+
+
+def a_piece(data: bytes, *, is_last: bool = False) -> dict[str, Any]:
+    return {"type": "http.request", "body": data, "more_body": not is_last}
+
+
+@pytest.mark.parametrize(
+    ("header", "passed_on"),
+    [
+        ((b"content-length", b"4000003"), ("content-length", "4000003")),
+        ((b"transfer-encoding", b"chunked"), ("transfer-encoding", "chunked")),
+    ],
+)
+def test_a_body_goes_on_piece_by_piece(header: tuple[bytes, bytes], passed_on: tuple[str, str]) -> None:
+    """Of any size, and of one that nobody knows before its end: nothing of it is gathered here."""
+    kubelet = Kubelet()
+    pieces = [b"x" * 2_000_000, b"y" * 2_000_000, b"end"]
+
+    says = [*map(a_piece, pieces[:-1]), a_piece(pieces[-1], is_last=True)]
+    status, _, _ = proxied(kubelet, "/upload", header, says=says)
+
+    assert (200, pieces) == (status, kubelet.pieces)
+    assert passed_on in kubelet.asked[0].headers.items()
+
+
+def test_who_goes_before_his_body_is_whole_is_not_answered() -> None:
+    with pytest.raises(HungUp):
+        proxied(Kubelet(), "/upload", (b"content-length", b"9"), says=[a_piece(b"half"), {"type": "http.disconnect"}])
+
+
+def test_control_characters_of_a_path_go_on_escaped() -> None:
+    """As everything else that a path may not have; they are the backend's to understand."""
+    kubelet = Kubelet()
+
+    status, _, _ = proxied(kubelet, "/a\r\nb\x00/")
+
+    assert (200, b"/podProxy/shop/web/80/a%0D%0Ab%00/") == (status, kubelet.asked[0].extensions["target"])
 
 
 @pytest.mark.parametrize(
