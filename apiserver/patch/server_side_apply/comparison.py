@@ -88,6 +88,27 @@ def _note(step: str, found: _Pair, changed: FieldSet, removed: FieldSet) -> None
 
 
 def _compare_lists(shape: Shape, old: Sequence[Any], new: Sequence[Any]) -> tuple[FieldSet, FieldSet]:
+    step_of, items = shape.step, shape.items
+    before = {step_of(item): item for item in old}
+    after = {step_of(item): item for item in new}
+    if len(before) < len(old) or len(after) < len(new):
+        return _compare_repeated(shape, old, new)
+    changed: FieldSet = {}
+    removed: FieldSet = {}
+    for step, item in after.items():
+        former = before.get(step, _ABSENT)
+        if former is _ABSENT:
+            changed[step] = whole(items, item)
+        elif former != item:
+            _note(step, _compare(items, former, item), changed, removed)
+    for step, former in before.items():
+        if step not in after:
+            removed[step] = whole(items, former)
+    return in_order(changed), removed
+
+
+def _compare_repeated(shape: Shape, old: Sequence[Any], new: Sequence[Any]) -> tuple[FieldSet, FieldSet]:
+    """Two lists in which names are repeated, as validation lets some through."""
     before, after = _by_step(shape, old), _by_step(shape, new)
     changed: FieldSet = {}
     removed: FieldSet = {}

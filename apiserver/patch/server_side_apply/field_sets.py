@@ -136,7 +136,8 @@ def in_order(fields: FieldSet) -> FieldSet:
     if len(fields) < 2:
         return fields
     is_list = next(iter(fields))[:2] in _LIST_STEPS  # steps beside each other are of one kind
-    return {step: fields[step] for step in sorted(fields, key=order_of if is_list else None)}
+    steps = sorted(fields, key=order_of if is_list else None)
+    return fields if steps == list(fields) else {step: fields[step] for step in steps}
 
 
 _LIST_STEPS = frozenset({KEY, VALUE, INDEX})

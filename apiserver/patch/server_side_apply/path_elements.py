@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -10,6 +11,10 @@ import orjson
 from kubeloop.apimachinery.field import go_float, go_quote
 
 FIELD, KEY, VALUE, INDEX = "f:", "k:", "v:", "i:"
+
+# Items are named alike over and over, conditions by their types and containers by their names: of texts up to this
+# length the most recent 10,000 are remembered.
+_LONGEST_REMEMBERED = 200
 
 # What Go's encoding/json escapes in strings besides what JSON asks for.
 ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -27,6 +32,18 @@ def key_step(keys: dict[str, Any]) -> str:
     """The step of a list item with these keys, which are sorted."""
     inner = ",".join([f'"{name}":{go_json(value)}' for name, value in keys.items()])
     return f"k:{{{inner}}}"
+
+
+def single_key_step(name: str, value: Any) -> str:
+    """The same of an item with one key."""
+    if type(value) is str and len(value) <= _LONGEST_REMEMBERED:
+        return _text_key_step(name, value)
+    return f'k:{{"{name}":{go_json(value)}}}'
+
+
+@lru_cache(maxsize=10_000)
+def _text_key_step(name: str, value: str) -> str:
+    return f'k:{{"{name}":{go_json(value)}}}'
 
 
 def value_step(value: Any) -> str:
@@ -53,6 +70,10 @@ def respelled(step: str) -> str:
 
 def order_of(step: str) -> tuple[Any, ...]:
     """What steps are sorted by: the set's own mark, fields by name, items by their keys' values."""
+    return _remembered_order(step) if len(step) <= _LONGEST_REMEMBERED else _order_of(step)
+
+
+def _order_of(step: str) -> tuple[Any, ...]:
     kind = step[:2]
     if kind == KEY:
         keys = orjson.loads(step[2:])
@@ -62,6 +83,9 @@ def order_of(step: str) -> tuple[Any, ...]:
     if kind == INDEX:
         return (4, int(step[2:]))
     return (1 if kind == FIELD else 0, step)
+
+
+_remembered_order = lru_cache(maxsize=10_000)(_order_of)
 
 
 def _scalar_order(value: Any) -> tuple[int, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.patch.server_side_apply.path_elements import FIELD, KEY, go_json, key_step, value_step
+from apiserver.patch.server_side_apply.path_elements import FIELD, KEY, key_step, single_key_step, value_step
 from apiserver.schema.nodes import TypeNode
 
 SCALAR, MAP, LIST, DEDUCED = "scalar", "map", "list", "deduced"
@@ -98,7 +98,7 @@ class Shape:
             what = "a null element" if item is None else "non-map elements"
             raise Unnamed(f"associative list with keys may not have {what}")
         if len(keys) == 1 and (value := item.get(keys[0])) is not None:
-            return f'k:{{"{keys[0]}":{go_json(value)}}}'
+            return single_key_step(keys[0], value)
         found = {}
         for name in keys:
             value = item[name] if name in item else self._default(name)
