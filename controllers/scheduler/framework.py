@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from controllers.scheduler import interface
@@ -16,6 +16,7 @@ from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable
+from kubeloop.apimachinery.errors import ApiError
 
 MAX_PERMIT_SECONDS = 15 * 60.0
 P = TypeVar("P", bound=Plugin)
@@ -223,7 +224,7 @@ class Framework:
         for plugin in self._reserves:
             status = plugin.reserve(state, pod, node_name)
             if status is not None:
-                return status.of(plugin.NAME)
+                return _told("Reserve", plugin, status)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
@@ -238,28 +239,47 @@ class Framework:
             if status is None:
                 continue
             if status.code is not Code.WAIT:
-                return status.of(plugin.NAME), {}
+                return _told("Permit", plugin, status), {}
             waits[plugin.NAME] = min(seconds, MAX_PERMIT_SECONDS)
         return None, waits
 
+    def will_pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> bool:
+        """Whether `pre_bind` will take its time."""
+        return any(plugin.will_pre_bind(state, pod, node_name) for plugin in self._pre_binds)
+
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         for plugin in self._pre_binds:
-            status = await plugin.pre_bind(state, pod, node_name)
+            status = await _answer(plugin.pre_bind(state, pod, node_name))
             if status is not None and status.code is not Code.SKIP:
-                return status.of(plugin.NAME)
+                return _told("PreBind", plugin, status)
         return None
 
     async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """The first plugin that does not skip does it."""
         for plugin in self._binds:
-            status = await plugin.bind(state, pod, node_name)
+            status = await _answer(plugin.bind(state, pod, node_name))
             if status is None or status.code is not Code.SKIP:
-                return status and status.of(plugin.NAME)
+                return status and _told("Bind", plugin, status)
         return SKIP
 
     async def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         for plugin in self._post_binds:
             await plugin.post_bind(state, pod, node_name)
+
+
+async def _answer(work: Awaitable[Status | None]) -> Status | None:
+    """What the API server refuses is the plugin's error."""
+    try:
+        return await work
+    except ApiError as error:
+        return failed(error.message)
+
+
+def _told(point: str, plugin: Plugin, status: Status) -> Status:
+    """A refusal as it is; of an error also where it happened."""
+    if not status.is_rejected:
+        status = failed(f'running {point} plugin "{plugin.NAME}": {status.message}')
+    return status.of(plugin.NAME)
 
 
 def _also(

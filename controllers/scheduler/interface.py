@@ -218,6 +218,10 @@ class PermitPlugin(Plugin):
 
 
 class PreBindPlugin(Plugin):
+    def will_pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> bool:
+        """Whether there is something to do for this pod: others are told then which node it is about to get."""
+        return True
+
     @abstractmethod
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None: ...
 

@@ -13,6 +13,7 @@ from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.pod_status import patch_status, status_patch
+from controllers.scheduler.pre_binding import PreBinding
 from controllers.scheduler.preemption import BY_SCHEDULER, DISRUPTION_TARGET
 from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.clock import Clock
@@ -34,11 +35,12 @@ class PreemptionExecutor:
         announcer: Announcer,
         nominator: Nominator,
         waiting: WaitingPods,
+        pre_binding: PreBinding,
         preempting: PendingPreemptions,
         activate: Callable[[list[str]], None],
     ) -> None:
         self._api, self._clock, self._announcer = api, clock, announcer
-        self._nominator, self._waiting = nominator, waiting
+        self._nominator, self._waiting, self._pre_binding = nominator, waiting, pre_binding
         self._preempting, self._activate = preempting, activate
 
     def start(self, pod: PodInfo, nomination: Nomination, group: asyncio.TaskGroup) -> None:
@@ -77,12 +79,18 @@ class PreemptionExecutor:
 
     async def _remove(self, pod: PodInfo, node_name: str, victim: PodInfo) -> None:
         note = f"Preempted by pod {pod.uid} on node {node_name}"
-        if self._waiting.reject(victim.uid, "preempted", plugin="DefaultPreemption"):
+        if self._call_off(victim):
             note += " (in kube-scheduler memory)."
         elif not await self._delete(pod, victim):
             return
         log.info("preempted", pod=str(pod.key), victim=str(victim.key), node=node_name)
         self._announcer.tell(pod.scheduler_name, victim.pod, "Normal", "Preempted", "Preempting", note, pod.pod)
+
+    def _call_off(self, victim: PodInfo) -> bool:
+        """One that is not bound yet goes back into the queue, instead of being deleted."""
+        if self._waiting.reject(victim.uid, "preempted", plugin="DefaultPreemption"):
+            return True
+        return self._pre_binding.call_off(victim.uid, "preempted by DefaultPreemption")
 
     async def _delete(self, pod: PodInfo, victim: PodInfo) -> bool:
         """Say why, then delete with the grace the victim asked for. Whether it was there."""

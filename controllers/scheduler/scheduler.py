@@ -30,6 +30,8 @@ from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.pod_status import patch_status, status_patch
+from controllers.scheduler.pre_binding import PreBinding
 from controllers.scheduler.preemption_executor import PreemptionExecutor
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.queue import SchedulingQueue
@@ -66,10 +68,10 @@ class Scheduler:
         metrics: SchedulerMetrics = NO_METRICS,
         backoff: Backoff | None = None,
     ) -> None:
-        self._clock, self._rng = clock, rng
+        self._api, self._clock, self._rng = api, clock, rng
         self._metrics = metrics
         self.announcer = announcer or Announcer(api, clock)
-        self.waiting = WaitingPods()
+        self.waiting, self.pre_binding = WaitingPods(), PreBinding()
         self.cache = Cache()
         self.snapshot = Snapshot()
         preempting = PendingPreemptions(pods.get)
@@ -84,7 +86,14 @@ class Scheduler:
         self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator, backoff)
         self.handlers = EventHandlers(self.cache, self.queue, self.waiting, self.frameworks)
         self._executor = PreemptionExecutor(
-            api, clock, self.announcer, nominator, self.waiting, preempting, self.queue.activate
+            api,
+            clock,
+            self.announcer,
+            nominator,
+            self.waiting,
+            self.pre_binding,
+            preempting,
+            self.queue.activate,
         )
         self._failures = Failures(api, clock, pods, self.queue, self.announcer)
         self._next_start = 0  # where the next search for nodes begins
@@ -222,6 +231,9 @@ class Scheduler:
         await framework.post_bind(state, pod, node_name)
 
     async def _carry_out(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        will_pre_bind = framework.will_pre_bind(state, pod, node_name)
+        if will_pre_bind or "waits" in state:
+            await self._tell_expected_node(pod, node_name)
         if "waits" in state:
             self._writes.release()  # what waits writes nothing: it must not keep others from being bound
             status = await self.waiting.wait(pod.uid, state["waits"])
@@ -229,11 +241,20 @@ class Scheduler:
             if status is not None:
                 return status
         self.queue.done(pod.uid)
+        status = None
+        if will_pre_bind:
+            status = await self.pre_binding.run(pod.uid, framework.pre_bind(state, pod, node_name))
+        return status if status is not None else await framework.bind(state, pod, node_name)
+
+    async def _tell_expected_node(self, pod: PodInfo, node_name: str) -> None:
+        """Others, as who adds nodes, need not look for a place for it while its binding takes its time."""
+        patch = status_patch(pod.pod, None, node_name, "")
+        if patch is None:
+            return
         try:
-            status = await framework.pre_bind(state, pod, node_name)
-            return status if status is not None else await framework.bind(state, pod, node_name)
+            await patch_status(self._api, pod.pod, patch)
         except ApiError as error:
-            return failed(error.message)
+            log.error("cannot tell the expected node of a pod", pod=str(pod.key), error=error.message)
 
     async def _bind_failed(
         self, framework: Framework, state: CycleState, queued: QueuedPod, node_name: str, status: Status

@@ -98,6 +98,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin)
             self._binder.restore(plan.assumed)
             plan.assumed = None
 
+    def will_pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> bool:
+        plan: _Plan | None = state.get(NAME)
+        return plan is not None and plan.assumed is not None
+
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         plan: _Plan | None = state.get(NAME)
         if plan is None or plan.assumed is None:

@@ -9,6 +9,7 @@ from controllers.scheduler.announcer import Announcer
 from controllers.scheduler.interface import Nomination
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pending_preemptions import PendingPreemptions
+from controllers.scheduler.pre_binding import PreBinding
 from controllers.scheduler.preemption_executor import PreemptionExecutor
 from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.errors import Conflict
@@ -50,6 +51,7 @@ def preempt(api: MemoryApi) -> list[str]:
             Announcer(api, clock),  # type: ignore[arg-type]
             nominator,
             WaitingPods(),
+            PreBinding(),
             PendingPreemptions(),
             activated.extend,
         )

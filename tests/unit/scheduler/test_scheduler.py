@@ -76,7 +76,8 @@ def test_a_failed_binding_frees_the_room_and_is_tried_again() -> None:
         await server.clock.sleep(10)
         return reason, server.node_of("p"), server.notes("FailedScheduling")
 
-    assert ("SchedulerError", "a", ["no luck"]) == with_scheduler(test)
+    expected = ("SchedulerError", "a", ['running Bind plugin "DefaultBinder": no luck'])
+    assert expected == with_scheduler(test)
 
 
 def test_a_pod_without_a_node_says_why() -> None:
