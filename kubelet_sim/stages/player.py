@@ -8,8 +8,8 @@ a restart of this process a delay begins anew.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,11 +33,16 @@ log = structlog.get_logger(__name__)
 Keep = Callable[[Any], None]
 
 _AT_ONCE_SECONDS = 0.001
+# Between two entries of an object into one stage without a delay: stages that flip it to and fro would never rest.
+LEAST_SECONDS_BETWEEN = 1.0
 
 
 @dataclass(slots=True)
 class _Drawn:
-    """What is next for an object, as it was at `version`: nothing where `stage` is None. `step`: the next to take."""
+    """What is next for an object, as it was at `version`: nothing where `stage` is None. `step`: the next to take.
+
+    `entered`: when it was last in each stage, by name.
+    """
 
     uid: str
     version: str
@@ -47,6 +52,7 @@ class _Drawn:
     due: datetime
     step: int = 0
     is_over: bool = False
+    entered: dict[str, datetime] = field(default_factory=dict)
 
     def is_under_way(self) -> bool:
         return self.step > 0 and not self.is_over
@@ -112,10 +118,18 @@ class StagePlayer:
             known.version, known.of = version, of
             return known
         stage = draw(matching, obj, self._rng) if matching else None
-        now = self._clock.now()
-        due = moment_after(now, stage.delay.seconds(obj, now, self._rng.random)) if stage else now
-        drawn = self._drawn[key] = _Drawn(uid, version, of, outlook, stage, due)
+        entered = {} if known is None else known.entered
+        due = self._due(stage, obj, entered) if stage else self._clock.now()
+        drawn = self._drawn[key] = _Drawn(uid, version, of, outlook, stage, due, entered=entered)
         return drawn
+
+    def _due(self, stage: Stage, obj: ReadOnlyObject, entered: Mapping[str, datetime]) -> datetime:
+        now = self._clock.now()
+        seconds = stage.delay.seconds(obj, now, self._rng.random)
+        last = entered.get(stage.name)
+        if seconds > 0 or last is None:
+            return moment_after(now, seconds)
+        return max(now, moment_after(last, LEAST_SECONDS_BETWEEN))
 
     async def _without_stage(self, drawn: _Drawn, obj: ReadOnlyObject) -> Result:
         if self._removes and is_being_deleted(obj):
@@ -134,6 +148,7 @@ class StagePlayer:
     ) -> Result:
         """All its steps; after a failure that passes, those that are left. Templates see the object as it was."""
         newest: ReadOnlyObject | None = obj
+        drawn.entered[stage.name] = self._clock.now()
         try:
             while drawn.step < len(stage.steps):
                 step = stage.steps[drawn.step]

@@ -81,6 +81,24 @@ def test_nothing_is_done_twice() -> None:
     run_stages(OF_PODS, check)
 
 
+def test_stages_that_undo_each_other_do_not_spin() -> None:
+    """Without a delay a stage is entered again after a second; one that a pod was never in, at once."""
+    to = {reason: {"statusTemplate": f"reason: {reason}"} for reason in ("There", "Back")}
+    stages = (
+        a_stage("there", to["There"], selector=where(".status.reason", "NotIn", "There")),
+        a_stage("back", to["Back"], selector=where(".status.reason", "In", "There")),
+    )
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.create(pod_on("node-0"))
+        await cluster.clock.sleep(0.9)
+        assert 2 == len(writes_to(cluster, "/pods/web/status"))
+        await cluster.clock.sleep(10)
+        assert 20 <= len(writes_to(cluster, "/pods/web/status")) <= 22
+
+    run_stages(stages, check)
+
+
 def test_stages_change_finalizers_and_delete() -> None:
     """The pod is gone although somebody had held it."""
     stages = (a_stage("release", {"finalizers": {"empty": True}, "delete": True}, selector=GOES),)
