@@ -1,6 +1,6 @@
 """How many pods a second the scheduler places on 1,000 nodes, with a binder that answers from memory.
 
-    python -m bench.scheduler [--nodes 1000] [--pods 3000] [--kind plain|deployment|spread|anti-affinity]
+    python -m bench.scheduler [--nodes 1000] [--pods 3000] [--kind plain|deployment|deployments|spread|anti-affinity]
 
 Kubernetes' own gate for its scheduler is 270 pods/s (test/integration/scheduler_perf, v1.36); ours is 300, for every
 kind: below it the exit code is 1. Seconds are those of the processor, so that what else runs on the machine does not
@@ -27,7 +27,8 @@ from kubeloop.client.store import Delta
 from kubeloop.clock import SystemClock
 
 GATE = 300  # pods a second of processor time
-KINDS = ("plain", "deployment", "spread", "anti-affinity")
+KINDS = ("plain", "deployment", "deployments", "spread", "anti-affinity")
+DEPLOYMENTS = 10  # of the kind `deployments`, whose pods come by turns
 
 
 class MemoryLister:
@@ -106,9 +107,11 @@ def a_pod(number: int, kind: str) -> Object:
     }
     metadata: Object = {"name": f"web-{number}", "namespace": "default", "uid": f"uid-{number}", "labels": labels}
     selector = {"matchLabels": {"app": "web"}}
-    if kind == "deployment":
-        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
+    if kind.startswith("deployment"):
+        name = f"web-{number % DEPLOYMENTS}" if kind == "deployments" else "web"
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
         metadata["ownerReferences"] = [owner]
+        metadata["labels"] = {**labels, "app": name}
     if kind == "spread":
         spec["topologySpreadConstraints"] = [
             {
@@ -128,11 +131,10 @@ async def measure(node_count: int, pod_count: int, kind: str) -> float:
     """Pods a second of processor time."""
     api = MemoryApi()
     api.wanted = pod_count
-    replica_set = {
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}},
-    }
-    api.lister(REPLICA_SETS).objects[key_of(replica_set)] = replica_set
+    for name in ("web", *(f"web-{i}" for i in range(DEPLOYMENTS))):
+        selector = {"matchLabels": {"app": name}}
+        replica_set = {"metadata": {"name": name, "namespace": "default"}, "spec": {"selector": selector}}
+        api.lister(REPLICA_SETS).objects[key_of(replica_set)] = replica_set
     pods = api.lister(PODS)
     scheduler = Scheduler(api, SystemClock(), random.Random(1), lister=api.lister, pods=pods)  # type: ignore[arg-type]
     api.scheduler = scheduler

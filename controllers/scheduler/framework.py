@@ -207,7 +207,7 @@ class Framework:
                 continue
             of_plugin = plugin.normalize(state, pod, nodes, self._raw_scores(plugin, state, pod, nodes))
             weight = self._weights.get(plugin.NAME, 1)
-            scores[plugin.NAME] = of_plugin if weight == 1 else [score * weight for score in of_plugin]
+            scores[plugin.NAME] = of_plugin if weight == 1 else _weighted(of_plugin, weight)
         return scores
 
     def _raw_scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
@@ -280,6 +280,13 @@ def _told(point: str, plugin: Plugin, status: Status) -> Status:
     if not status.is_rejected:
         status = failed(f'running {point} plugin "{plugin.NAME}": {status.message}')
     return status.of(plugin.NAME)
+
+
+def _weighted(scores: list[int], weight: int) -> list[int]:
+    """Most plugins like all nodes the same."""
+    if scores.count(scores[0]) == len(scores):
+        return [scores[0] * weight] * len(scores)
+    return [score * weight for score in scores]
 
 
 def _also(

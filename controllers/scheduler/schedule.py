@@ -7,6 +7,7 @@ carries it out (scheduler.py). Follows schedulePod in pkg/scheduler/schedule_one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from operator import add
 from random import Random
 
@@ -179,10 +180,9 @@ def _choose(
     scores = framework.score(state, pod, nodes)
     if isinstance(scores, Status):
         return scores
-    totals = [0] * len(nodes)
-    for of_plugin in scores.values():
-        if of_plugin.count(of_plugin[0]) < len(nodes):  # one that likes all nodes the same changes nothing
-            totals = list(map(add, totals, of_plugin))
+    # One that likes all nodes the same changes nothing.
+    telling = [of_plugin for of_plugin in scores.values() if of_plugin.count(of_plugin[0]) < len(nodes)]
+    totals = reduce(_sums, telling) if telling else [0] * len(nodes)
     best = max(totals)
     position = -1
     for _ in range(rng.randrange(totals.count(best)) + 1):
@@ -192,6 +192,10 @@ def _choose(
         for position, node in enumerate(nodes):
             diagnosis.scores[node.name] = {plugin: of_nodes[position] for plugin, of_nodes in scores.items()}
     return winner
+
+
+def _sums(scores: list[int], others: list[int]) -> list[int]:
+    return list(map(add, scores, others))
 
 
 def _make_room(framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> Decision:

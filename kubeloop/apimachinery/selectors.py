@@ -56,13 +56,14 @@ class Requirement:
 class Selector:
     """The conjunction of its requirements, ordered by key; without any it selects everything."""
 
-    __slots__ = ("_equal", "_tests", "requirements")
+    __slots__ = ("_equal", "_hash", "_tests", "requirements")
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         self.requirements = tuple(sorted(requirements, key=lambda requirement: requirement.key))
         # Nearly all selectors only compare labels with one value each: those are kept apart and need no calls.
         self._equal = tuple((r.key, r.values[0]) for r in self.requirements if _wants_one_value(r))
         self._tests = tuple(_test(r) for r in self.requirements if not _wants_one_value(r))
+        self._hash = 0  # not worked out yet: few selectors are keys, and those are looked up often
 
     def matches(self, labels: Labels) -> bool:
         for key, value in self._equal:
@@ -92,7 +93,9 @@ class Selector:
         return type(self) is type(other) and self.requirements == other.requirements
 
     def __hash__(self) -> int:
-        return hash((type(self), self.requirements))
+        if not self._hash:
+            self._hash = hash((type(self), self.requirements))
+        return self._hash
 
 
 class _Nothing(Selector):

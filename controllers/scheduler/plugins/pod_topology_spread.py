@@ -87,6 +87,23 @@ class Spread:
 
 Place = tuple[Any, ...]
 
+MAX_PLACES = 100_000  # with numbers; full: they are numbered anew
+
+
+class Places:
+    """Places by number. A thousand nodes are in a few dozen, and numbers are counted and looked up sooner."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Place, int] = {}
+        self.by_number: list[Place] = []
+
+    def number(self, place: Place) -> int:
+        found = self._numbers.get(place)
+        if found is None:
+            found = self._numbers[place] = len(self.by_number)
+            self.by_number.append(place)
+        return found
+
 
 @dataclass(slots=True)
 class SoftSpread:
@@ -97,21 +114,24 @@ class SoftSpread:
     """
 
     constraints: Sequence[Constraint]
-    places: Sequence[Place]
-    distinct: set[Place]  # of the places
-    ignored: set[Place] = field(default_factory=set)  # where a topology label is missing and all are needed
+    places: Sequence[int]  # their numbers
+    distinct: Mapping[int, Place]
+    ignored: set[int] = field(default_factory=set)  # where a topology label is missing and all are needed
+    rated: Mapping[int, int] = field(default_factory=dict)  # by place, without the ignored ones
     matching: list[Mapping[str, int] | None] = field(default_factory=list)  # by constraint and domain
     weights: list[float] = field(default_factory=list)  # the more domains, the more one pod more counts
 
     def size(self, i: int) -> int:
         """How many domains of a constraint the nodes are in; no label is a domain too, as upstream has it."""
         if self.constraints[i].topology_key != HOSTNAME:
-            return len({place[i] or "" for place in self.distinct - self.ignored})
-        return len(self.places) - (sum(place in self.ignored for place in self.places) if self.ignored else 0)
+            return len({place[i] or "" for number, place in self.distinct.items() if number not in self.ignored})
+        return len(self.places) - (sum(number in self.ignored for number in self.places) if self.ignored else 0)
 
-    def rate(self, place: Place) -> int:
-        if place in self.ignored:
-            return 0
+    def rates(self) -> dict[int, int]:
+        """Of each place; the ignored ones have none."""
+        return {number: self._rate(place) for number, place in self.distinct.items() if number not in self.ignored}
+
+    def _rate(self, place: Place) -> int:
         total = 0.0
         for found, constraint, matching, weight in zip(
             place, self.constraints, self.matching, self.weights, strict=True
@@ -133,6 +153,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         listed = handle.args.get("defaultConstraints") or ()
         self._defaults = SYSTEM_DEFAULTS if self._is_system_default else listed
         self._default_selectors = DefaultSelectors(handle)
+        self._places = Places()
 
     # Filter --------------------------------------------------------------------------------------------------------
 
@@ -173,10 +194,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         if not constraints:
             return SKIP
         needs_all_keys = bool(pod.spec.get("topologySpreadConstraints")) or not self._is_system_default
-        places = _places(state.snapshot, pod, constraints, nodes)
-        spread = SoftSpread(constraints, places, set(places))
+        if len(self._places.by_number) > MAX_PLACES:
+            self._places = Places()
+        places = _places(self._places, state.snapshot, pod, constraints, nodes)
+        spread = SoftSpread(constraints, places, {number: self._places.by_number[number] for number in set(places)})
         if needs_all_keys:
-            spread.ignored = {place for place in spread.distinct if None in place}
+            spread.ignored = {number for number, place in spread.distinct.items() if None in place}
         keys = _keys(constraints)
         for i, constraint in enumerate(constraints):
             needed = keys if needs_all_keys else (constraint.topology_key,)
@@ -189,12 +212,13 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         """The number of matching pods around, weighted; the fewer the better. Nodes in like places are rated once."""
         spread: SoftSpread = state["PreScore" + NAME]
-        rated = {place: spread.rate(place) for place in spread.distinct}
-        return list(map(rated.__getitem__, spread.places))
+        spread.rated = spread.rates()
+        scores = {**spread.rated, **dict.fromkeys(spread.ignored, 0)}
+        return list(map(scores.__getitem__, spread.places))
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
         spread: SoftSpread = state["PreScore" + NAME]
-        counted = {spread.rate(place) for place in spread.distinct - spread.ignored}
+        counted = set(spread.rated.values())
         lowest, highest = min(counted, default=0), max(counted, default=0)
         normal = {
             score: MAX_NODE_SCORE * (highest + lowest - score) // highest if highest else MAX_NODE_SCORE
@@ -237,25 +261,26 @@ def _keys(constraints: Sequence[Constraint]) -> tuple[str, ...]:
 
 
 def _places(
-    snapshot: Snapshot, pod: PodInfo, constraints: Sequence[Constraint], nodes: Sequence[NodeInfo]
-) -> list[Place]:
-    def ask(asked: Sequence[NodeInfo]) -> list[Place]:
+    places: Places, snapshot: Snapshot, pod: PodInfo, constraints: Sequence[Constraint], nodes: Sequence[NodeInfo]
+) -> list[int]:
+    """The numbers of the places of these nodes."""
+
+    def ask(asked: Sequence[NodeInfo]) -> list[int]:
         found = [
-            matching_pods(snapshot, pod.namespace, constraint.selector, asked)
+            _only_labelled(HOSTNAME, matching_pods(snapshot, pod.namespace, constraint.selector, asked), asked)
             if constraint.topology_key == HOSTNAME
             else [node.labels.get(constraint.topology_key) for node in asked]
             for constraint in constraints
         ]
-        return [
-            tuple(
-                value if constraint.topology_key in node.labels else None
-                for constraint, value in zip(constraints, values, strict=True)
-            )
-            for node, *values in zip(asked, *found, strict=True)
-        ]
+        return list(map(places.number, zip(*found, strict=True)))
 
     by = tuple((constraint.topology_key, constraint.selector) for constraint in constraints)
-    return snapshot.answers(("place", pod.namespace, by), ask, nodes)
+    return snapshot.answers(("place", places, pod.namespace, by), ask, nodes)
+
+
+def _only_labelled(label: str, numbers: Sequence[int], nodes: Sequence[NodeInfo]) -> list[int | None]:
+    """None where the node has no such label."""
+    return [number if label in node.labels else None for node, number in zip(nodes, numbers, strict=True)]
 
 
 def _update(spread: Spread, pod: PodInfo, other: PodInfo, node: NodeInfo, change: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controllers.scheduler import columns
 from controllers.scheduler.cache import Cache
@@ -133,3 +135,17 @@ def test_answers_may_be_made_of_answers() -> None:
     assert [0, 2, 0] == interview.snapshot.answers("twice", twice, nodes)
     interview.place("q", "c")
     assert [0, 2, 2] == interview.snapshot.answers("twice", twice, nodes)
+
+
+@given(st.data())
+def test_values_are_those_at_the_positions(data: st.DataObject) -> None:
+    """Whether the positions are a piece, two pieces around the end, or any."""
+    size = data.draw(st.integers(1, 12))
+    start, count = data.draw(st.integers(0, size - 1)), data.draw(st.integers(0, size))
+    turn = [(start + i) % size for i in range(count)]
+    positions = data.draw(
+        st.just(turn) | st.permutations(range(size)) | st.lists(st.integers(0, size - 1), unique=True)
+    )
+    values = [f"of {i}" for i in range(size)]
+
+    assert [values[i] for i in positions] == columns._picker(positions, size)(values)
