@@ -40,7 +40,8 @@ class BindingStore:
         if not context.name:  # a binding that is not sent to a pod may name none
             raise BadRequest("Name parameter required.")
         change = partial(self._bound, binding=binding, node=target["name"])
-        context = replace(context, subresource="binding")
+        if context.subresource != "binding":
+            context = replace(context, subresource="binding")
         await self._pods.patch(change, context, ServerRules(), is_tracked=False, is_admitted=True)
 
     def _check(self, target: Object) -> None:

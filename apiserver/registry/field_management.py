@@ -197,9 +197,9 @@ class FieldManagement:
 def differs_in_times(new: Object, old: Object) -> bool:
     """Whether only the times of entries are new: then nothing is written, lest versions move for nothing."""
     before = old["metadata"].get("managedFields") or ()
-    if not before or not same_but_times(new["metadata"].get("managedFields") or (), before):
-        return False
-    return {**new, "metadata": {**new["metadata"], "managedFields": before}} == old
+    if not before or {**new, "metadata": {**new["metadata"], "managedFields": before}} != old:
+        return False  # the rest is compared first, for it nearly always differs
+    return same_but_times(new["metadata"].get("managedFields") or (), before)
 
 
 def _foreign(sent: Any) -> Managed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubeloop.apimachinery import times
 
@@ -13,6 +15,15 @@ def test_seconds_are_cut_and_years_padded() -> None:
     """metav1.Time has whole seconds and four digits of a year."""
     assert "0099-01-02T03:04:05Z" == times.format_time(datetime(99, 1, 2, 3, 4, 5, 999999, tzinfo=UTC))
     assert "2026-01-02T03:04:05.000006Z" == times.format_micro_time(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_every_moment_is_written_as_rfc_3339_has_it(moment: datetime) -> None:
+    """As Python writes it, but for the Z; reading it gives the same second."""
+    text = times.format_time(moment)
+
+    assert moment.isoformat(timespec="seconds").replace("+00:00", "Z") == text
+    assert moment.replace(microsecond=0) == times.parse_time(text)
 
 
 def test_offsets_are_turned_into_utc() -> None:
