@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 from apiserver.patch.server_side_apply import applying, last_applied
 from apiserver.patch.server_side_apply.checking import problems_text
 from apiserver.patch.server_side_apply.conflicts import ApplyConflict
+from apiserver.patch.server_side_apply.creation import Creation
 from apiserver.patch.server_side_apply.managers import (
     APPLY,
     UPDATE,
+    Entry,
     Managed,
     UnreadableEntries,
     decode,
@@ -60,12 +62,15 @@ class FieldManagement:
     def __init__(self, versions: KindVersions, clock: Clock) -> None:
         self._versions, self._clock = versions, clock
         self._filters: dict[str, Filter] = {}
+        self._creation: Creation | None = None  # made when the first object is
 
     async def created(self, obj: Object, manager: str) -> None:
         """Note that `manager` sent a new object. Entries it sent along hold for the fields it did not set itself."""
         sent = obj["metadata"].pop("managedFields", None)
-        managed = _foreign(sent) if sent else {}
-        await self._track(self._versions.blank, obj, managed, manager, "")
+        if managed := _foreign(sent) if sent else {}:
+            await self._track(self._versions.blank, obj, managed, manager, "")
+        else:
+            self._track_new(obj, manager)
 
     async def updated(self, new: Object, old: Object, manager: str, subresource: str) -> None:
         """Note what `manager` changed. A request may replace the entries or drop them, but not through a subresource.
@@ -106,6 +111,19 @@ class FieldManagement:
             return  # of items without their keys nobody can be said to own anything, nor of what a webhook keeps back
         if managed:
             new["metadata"]["managedFields"] = encode(managed)
+
+    def _track_new(self, obj: Object, manager: str) -> None:
+        """The same for a new object without entries: all in it is the manager's."""
+        if self._creation is None:
+            versions = self._versions
+            self._creation = Creation(versions.own_shape, versions.blank, self._filter(""))
+        try:
+            owned = self._creation.owned(self._versions.shown(obj))
+        except Unnamed:
+            return
+        if owned:
+            who, version = identity(manager, UPDATE, self._versions.api_version, ""), self._versions.api_version
+            obj["metadata"]["managedFields"] = encode({who: Entry(version, owned, format_time(self._clock.now()))})
 
     async def applied(
         self, config: Object, old: Object | None, manager: str, subresource: str, *, force: bool
@@ -187,11 +205,14 @@ class FieldManagement:
 
     def _writer(self, manager: str, operation: str, subresource: str) -> Writer:
         version = self._versions.api_version
+        who = identity(manager, operation, version, subresource)
+        return Writer(who, version, format_time(self._clock.now()), self._filter(subresource))
+
+    def _filter(self, subresource: str) -> Filter:
         found = self._filters.get(subresource)
         if found is None:
             found = self._filters[subresource] = filter_of(self._versions.kind, subresource)
-        who = identity(manager, operation, version, subresource)
-        return Writer(who, version, format_time(self._clock.now()), found)
+        return found
 
 
 def differs_in_times(new: Object, old: Object) -> bool:
