@@ -13,10 +13,11 @@ from apiserver.resources.pods.affinity import merge_label_keys
 from apiserver.resources.pods.annotations import check_pod_annotations, check_profiles_agree
 from apiserver.resources.pods.containers import check_image_spelling
 from apiserver.resources.pods.defaults import default_pod, default_pod_status
+from apiserver.resources.pods.passed import Passed, text_of
 from apiserver.resources.pods.pod_resources import qos_class
 from apiserver.resources.pods.pod_spec import check_pod_spec
 from apiserver.resources.pods.pod_template import drop_disabled_fields
-from apiserver.resources.pods.warnings import pod_warnings
+from apiserver.resources.pods.warnings import name_warnings, spec_warnings
 from kubeloop.apimachinery import addresses, field
 from kubeloop.apimachinery.meta import Object
 
@@ -74,7 +75,18 @@ class PodStrategy(SpecKind):
         if annotations := obj["metadata"].get("annotations"):
             apparmor.apply_annotations(spec, annotations)
 
+    def __init__(self) -> None:
+        self._sound, self._quiet = Passed(), Passed()
+
     def check(self, obj: Object, errors: Errors) -> None:
+        text = text_of(obj)
+        if text in self._sound:
+            return
+        self._check_new(obj, errors)
+        if not errors:
+            self._sound.add(text)
+
+    def _check_new(self, obj: Object, errors: Errors) -> None:
         check_pod(obj, errors)
         spec = obj["spec"]
         if spec.get("ephemeralContainers"):
@@ -116,7 +128,13 @@ class PodStrategy(SpecKind):
         return 1 if seconds < 0 else int(seconds)
 
     def warnings(self, obj: Object) -> Sequence[str]:
-        return pod_warnings(obj)
+        text = text_of(obj)
+        if text in self._quiet:
+            return name_warnings(obj)
+        warnings = spec_warnings(obj)
+        if not warnings:
+            self._quiet.add(text)
+        return [*name_warnings(obj), *warnings]
 
     def update_warnings(self, new: Object, old: Object, subresource: str) -> Sequence[str]:
         """Pods are updated often, and seldom by people: only of addresses in the status."""

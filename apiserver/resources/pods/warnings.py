@@ -36,16 +36,19 @@ NULL_SELECTOR = "a null labelSelector results in matching no pod"
 BYTES = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(pod: Json) -> list[str]:
-    warnings = []
-    if reasons := validation.dns_label_errors(pod["metadata"].get("name", "")):
-        listed = " ".join(reasons)
-        warnings.append(
-            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
-            f"a DNS label is recommended: [{listed}]"
-        )
-    warnings += _of_spec(pod.get("spec") or NO_FIELDS, pod["metadata"], "", is_template=False)
-    return warnings
+def name_warnings(pod: Json) -> list[str]:
+    reasons = validation.dns_label_errors(pod["metadata"].get("name", ""))
+    if not reasons:
+        return []
+    return [
+        "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+        f"a DNS label is recommended: [{' '.join(reasons)}]"
+    ]
+
+
+def spec_warnings(pod: Json) -> list[str]:
+    """Of a pod's spec and annotations."""
+    return _of_spec(pod.get("spec") or NO_FIELDS, pod["metadata"], "", is_template=False)
 
 
 def template_warnings(template: Json | None, path: str) -> list[str]:
