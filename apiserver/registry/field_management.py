@@ -88,7 +88,7 @@ class FieldManagement:
         if managed:
             if self._versions.may_change:
                 managed = reconciled(managed, self._versions)
-            await self._track(old, new, managed, manager, subresource)
+            await self._track(_without_entries(old), new, managed, manager, subresource)
 
     def admitted(self, obj: Object, before: Entries | None, warn: Callable[[str], None]) -> None:
         """Take the entries of an object that admission gave back; bad ones are put back to those `before` it."""

@@ -89,6 +89,28 @@ def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
     return shared
 
 
+def overlap(left: FieldSet, right: FieldSet) -> bool:
+    """Whether a path is in both sets: whether taking `right` from `left` changes it."""
+    for step, branch in right.items():
+        other = left.get(step)
+        if step == SELF or other is None:
+            continue
+        if (is_member(branch) and is_member(other)) or overlap(other, branch):
+            return True
+    return False
+
+
+def contains(left: FieldSet, right: FieldSet) -> bool:
+    """Whether all paths of `right` are in `left`."""
+    for step, branch in right.items():
+        other = left.get(step)
+        if step == SELF:
+            continue
+        if other is None or (is_member(branch) and not is_member(other)) or not contains(other, branch):
+            return False
+    return True
+
+
 def below(fields: FieldSet, step: str) -> FieldSet:
     """The paths that begin with `step`, without it."""
     branch = fields.get(step) or MEMBER

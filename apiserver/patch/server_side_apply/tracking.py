@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, Protocol
 from apiserver.patch.server_side_apply.comparison import Comparison, compare
 from apiserver.patch.server_side_apply.field_sets import (
     FieldSet,
+    contains,
     difference,
     in_order,
     intersection,
+    overlap,
     union,
 )
 from apiserver.patch.server_side_apply.managers import Entry, Identity, Managed, capped
@@ -71,15 +73,23 @@ def track(old: Object, new: Object, managed: Managed, writer: Writer, versions: 
     shape = versions.shape(writer.api_version)
     assert shape is not None, "requests come in a served version"
     found = writer.filter.comparison(compare(shape, old, new))
-    if managed:
-        managed = yielded(managed, {writer.api_version: found}, old, new, writer, versions)
     gained = stripped(writer.filter.fields(found.changed))
+    before = managed.get(writer.identity)
+    is_as_before = before is not None and _has_all(before.fields, found, gained)
+    if managed:
+        unless = writer.identity if is_as_before else None
+        managed = yielded(managed, {writer.api_version: found}, old, new, writer, versions, unless)
     if not gained:
         return managed
     before = managed.get(writer.identity)
     if before is not None:
-        gained = union(before.fields, gained)
+        gained = before.fields if is_as_before else union(before.fields, gained)
     return capped({**managed, writer.identity: Entry(writer.api_version, gained, writer.time)})
+
+
+def _has_all(fields: FieldSet, found: Comparison, gained: FieldSet) -> bool:
+    """Whether whoever has `fields` gains nothing by his write and loses nothing: he renews a lease, reports anew."""
+    return gained == found.changed and contains(fields, gained) and not overlap(fields, found.removed)
 
 
 def yielded(
@@ -104,10 +114,10 @@ def yielded(
             if comparison is None:
                 continue
             fields = entry.fields
-            if comparison:
+            if overlap(fields, comparison.changed) or overlap(fields, comparison.removed):
                 fields = difference(difference(fields, comparison.changed), comparison.removed)
         if fields:
-            rest[who] = entry if fields == entry.fields else entry._replace(fields=fields)
+            rest[who] = entry if fields is entry.fields else entry._replace(fields=fields)
     return rest
 
 

@@ -41,6 +41,16 @@ def test_operations_are_those_of_sets_of_paths(left: frozenset[Path], right: fro
 
 
 @given(PATHS, PATHS)
+def test_sets_are_asked_what_they_share(left: frozenset[Path], right: frozenset[Path]) -> None:
+    """Whether they have a path in common, and whether one has all paths of the other."""
+    one, other = set_of(left), set_of(right)
+
+    assert bool(left & right) == field_sets.overlap(one, other)
+    assert (left >= right) == field_sets.contains(one, other)
+    assert field_sets.contains(set_of(left | right), other)
+
+
+@given(PATHS, PATHS)
 def test_recursive_difference_takes_what_lies_below(left: frozenset[Path], right: frozenset[Path]) -> None:
     """A recursive difference also drops every path that begins with one taken away."""
     expected = {path for path in left if not any(path[: len(prefix)] == prefix for prefix in right)}
