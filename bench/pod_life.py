@@ -20,6 +20,7 @@ from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import EVENTS, LEASES, PODS, SERVICE_ACCOUNTS
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.clock import SystemClock
+from kubeloop.garbage import collect_less_often
 from kubeloop.testing.transport import InProcessTransport
 
 PODS_A_ROUND = 200
@@ -161,6 +162,7 @@ async def measure(profiled: str) -> None:
     async with server.running():
         api = Api("http://localhost", InProcessTransport(server.app))
         await api.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}}, NAMESPACE)
+        collect_less_often()  # as a server does
         for round_number in range(ROUNDS):
             numbers = range(round_number * PODS_A_ROUND, (round_number + 1) * PODS_A_ROUND)
             for name, write in writes.items():

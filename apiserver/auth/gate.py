@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from apiserver.auth.authentication import User
@@ -45,6 +46,7 @@ _LONG_VERBS = frozenset({"watch", "proxy"})
 # Subresources whose answer may take as long as it likes.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
 LONG_SUBRESOURCES = CONNECTS | {"log"}
+_LONG_PATH = 500  # longer ones are not remembered
 
 
 Note = Callable[[dict[str, Any] | bytes], None]  # takes an object, or a patch as it was sent
@@ -157,9 +159,22 @@ def is_long_running(access: Access | None) -> bool:
 
 def access_of(user: User, method: str, path: str, query: Query) -> Access:
     """What a request asks for: a verb on a resource, or on a path where it is about none."""
+    if query or len(path) > _LONG_PATH:
+        return Access(user, *_asked(method, path, query))
+    return Access(user, *_asked_plainly(method, path))
+
+
+# Most paths are asked for again: those of collections, and of leases that are renewed. Full: the least recent go.
+@lru_cache(4096)
+def _asked_plainly(method: str, path: str) -> tuple[str, ...]:
+    return _asked(method, path, {})
+
+
+def _asked(method: str, path: str, query: Query) -> tuple[str, ...]:
+    """The fields of an Access behind the user."""
     segments = [segment for segment in path.split("/") if segment]
     if not _is_about_resource(segments):
-        return Access(user, method.lower(), path=path)
+        return method.lower(), "", "", "", "", "", "", path
     group = "" if segments[0] == "api" else segments[1]
     version, *rest = segments[2 if group else 1 :]
     verb = _VERBS.get(method, "")
@@ -174,7 +189,7 @@ def access_of(user: User, method: str, path: str, query: Query) -> Access:
     if not name and verb == "delete":
         verb = "deletecollection"
     selector = _field_selector(query) if verb in _SELECTING_VERBS and not is_verb_in_path else ""
-    return Access(user, verb, group, version, resource, subresource, namespace, name, field_selector=selector)
+    return verb, group, version, resource, subresource, namespace, name, "", selector
 
 
 def _is_about_resource(segments: Sequence[str]) -> bool:

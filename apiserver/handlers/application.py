@@ -56,7 +56,7 @@ class Application(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
-        elif has_bad_escape(scope.get("raw_path", b"").decode("latin-1")):
+        elif b"%" in (path := scope.get("raw_path", b"")) and has_bad_escape(path.decode("latin-1")):
             await _NO_URL.send(send)
         elif scope.get("scheme") != "https" and not _is_local(_host(scope)):
             await _refuse_host(_host(scope)).send(send)
@@ -127,10 +127,11 @@ def _foreign_page(scope: Scope) -> str:
     A browser lets any page send a POST with a body and without a Content-Type, asking nobody; but it says from where.
     What a page has sent to its own site, which handed it on (a dashboard), is that site's.
     """
-    if scope["method"] in _READS or _header(scope, b"sec-fetch-site") == "same-origin":
+    if scope["method"] in _READS or not (origin := _header(scope, b"origin")):
         return ""
-    origin = _header(scope, b"origin")
-    return origin if origin and origin.partition("://")[2] != _header(scope, b"host") else ""
+    if _header(scope, b"sec-fetch-site") == "same-origin":
+        return ""
+    return origin if origin.partition("://")[2] != _header(scope, b"host") else ""
 
 
 # A web page that rebinds its own name to 127.0.0.1 did not mean this machine. Only asked of plain HTTP: over TLS the

@@ -92,6 +92,8 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive) -> Body:
 
 def parse_body(body: Body) -> tuple[Any, bytes]:
     """The body's value, and its JSON text where it was JSON (b"" otherwise). Errors are the parsers' own."""
+    if body.content_type == JSON:
+        return parse(body.raw), body.raw
     media_type = body.media_type or JSON
     if ";" in body.content_type and not are_well_formed(body.content_type):
         raise UnsupportedMediaType(_UNKNOWN_FORMAT)
@@ -126,7 +128,7 @@ class Decoder:
             value, raw = self._parsed(body, kind.resource.kind)
             problems = repeated_keys(body, value, raw)
             return custom_bodies.read(kind, kind.custom, value, body.raw, problems, field_validation, warnings)
-        obj = self._read(_type_of(kind), body, field_validation, warnings)
+        obj = self._read(kind.gvk, body, field_validation, warnings)
         return self._finished(kind, obj, kind.conversion)
 
     def read_other(
@@ -163,13 +165,13 @@ class Decoder:
         """
         if kind.custom is not None:
             return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
-        of = _type_of(kind)
+        of = kind.gvk
         if not is_typed:
             of = self._patched_type(of, value)
             if nameless := _nameless(value):
                 report([*problems, *nameless], field_validation, warnings)
                 return {"metadata": {}}
-        if kind.conversion is not None or of != _type_of(kind):
+        if kind.conversion is not None or of != kind.gvk:
             known = None  # it was made as another version, or is read as one
         decoded = self._decoded(of, value, b"", field_validation, warnings, problems, is_typed=is_typed, known=known)
         return self._finished(kind, decoded, CONVERSIONS.get(of), known)
@@ -241,7 +243,8 @@ class Decoder:
         if sent not in also and (why := refusal(self._schema, sent, expected)):
             raise BadRequest(why)
         try:
-            repeated = yaml_duplicates(body.raw) if body.media_type == YAML and field_validation != IGNORE else ()
+            is_strict_yaml = not raw and body.media_type == YAML and field_validation != IGNORE
+            repeated = yaml_duplicates(body.raw) if is_strict_yaml else ()
             return self._decoded(expected, value, raw, field_validation, warnings, repeated)
         except DecodeError as error:
             raise BadRequest(cannot_be_handled(expected, expected.kind, str(error))) from error
@@ -283,7 +286,3 @@ def _nameless(value: Any) -> list[str]:
     if isinstance(value, dict) and value.get("apiVersion"):
         return []
     return [f"unknown field {go_quote(name)}" for name in sorted(value or ()) if name not in ("apiVersion", "kind")]
-
-
-def _type_of(kind: Kind) -> GroupVersionKind:
-    return GroupVersionKind(kind.group, kind.resource.version, kind.resource.kind)

@@ -39,6 +39,8 @@ class Call:
 
     def note_object(self, obj: Object) -> None:
         """Tell the audit log what was sent, as an object of the target's kind."""
+        if self.note is unnoted:
+            return
         resource = self.target.kind.resource
         self.note({"kind": resource.kind, "apiVersion": resource.api_version, **obj})
 

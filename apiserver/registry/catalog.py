@@ -13,6 +13,7 @@ from apiserver.printing.table import Column
 from apiserver.registry.scale_fields import WORKLOAD, ScaleFields
 from apiserver.registry.strategy import Strategy
 from apiserver.schema.custom_type import CustomType
+from apiserver.schema.type_meta import GroupVersionKind
 from apiserver.storage.interface import Stored, Value
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import Resource
@@ -104,19 +105,18 @@ class Kind:
     list_kind: str = ""  # of custom kinds, whose lists may be named otherwise than by the kind and "List"
     deprecation: str = ""  # the warning every request for it is answered with
     hashed_version: str = ""  # the version the real server stores it in, where that is an older one
+    gvk: GroupVersionKind = field(init=False)
     head: bytes = field(init=False)  # what opens an object's JSON: `{"kind":"Pod","apiVersion":"v1",`
 
     def __post_init__(self) -> None:
         opening = f'{{"kind":"{self.resource.kind}","apiVersion":"{self.resource.api_version}",'
         object.__setattr__(self, "head", opening.encode())
+        gvk = GroupVersionKind(self.resource.group, self.resource.version, self.resource.kind)
+        object.__setattr__(self, "gvk", gvk)
 
     @property
     def group(self) -> str:
         return self.resource.group
-
-    @property
-    def gvk(self) -> tuple[str, str, str]:
-        return self.resource.group, self.resource.version, self.resource.kind
 
     @property
     def plural(self) -> str:

@@ -61,16 +61,17 @@ def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, *, has_good_parts: b
 def object_meta_errors(
     meta: Mapping[str, Any], path: str, *, namespaced: bool, name_errors: NameErrors
 ) -> list[FieldError]:
-    """Metadata at `path`, which must have a name (ValidateObjectMeta)."""
+    """Metadata at `path`, which must have a name (ValidateObjectMeta). Paths are made of what is wrong alone."""
     errors = []
-    if prefix := meta.get("generateName"):
-        errors += _invalid(field.child(path, "generateName"), prefix, name_errors(prefix, True))
-    if name := meta.get("name"):
-        errors += _invalid(field.child(path, "name"), name, name_errors(name, False))
-    else:
+    if (prefix := meta.get("generateName")) and (reasons := name_errors(prefix, True)):
+        errors += _invalid(field.child(path, "generateName"), prefix, reasons)
+    if not (name := meta.get("name")):
         errors.append(field.required(field.child(path, "name"), "name or generateName is required"))
-    errors += _namespace_errors(meta.get("namespace") or "", field.child(path, "namespace"), namespaced)
-    errors += non_negative_errors(meta.get("generation") or 0, field.child(path, "generation"))
+    elif reasons := name_errors(name, False):
+        errors += _invalid(field.child(path, "name"), name, reasons)
+    errors += _namespace_errors(meta.get("namespace") or "", path, namespaced)
+    if (generation := meta.get("generation") or 0) < 0:
+        errors += non_negative_errors(generation, field.child(path, "generation"))
     return errors + _part_errors(meta, path, _PARTS)
 
 
@@ -81,8 +82,10 @@ def label_key_errors(key: str, path: str) -> list[FieldError]:
 def labels_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:
     errors = []
     for key, value in labels.items():
-        errors += label_key_errors(key, path)
-        errors += _invalid(path, value, validation.label_value_errors(value))
+        if reasons := validation.qualified_name_errors(key):
+            errors += _invalid(path, key, reasons)
+        if reasons := validation.label_value_errors(value):
+            errors += _invalid(path, value, reasons)
     return errors
 
 
@@ -136,17 +139,37 @@ def kube_finalizer_errors(finalizers: Sequence[str], path: str = "metadata.final
 
 
 def managed_fields_errors(entries: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    return [
+        error
+        for i, entry in enumerate(entries)
+        if not _is_usual_entry(entry)
+        for error in _entry_errors(entry, field.index(path, i))
+    ]
+
+
+def _is_usual_entry(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is as the server writes them: nothing is wrong with it."""
+    manager, subresource = entry.get("manager", ""), entry.get("subresource", "")
+    return (
+        entry.get("operation") in ("Apply", "Update")
+        and entry.get("fieldsType") == "FieldsV1"
+        and len(manager) <= MAX_FIELD_MANAGER_BYTES
+        and manager.isascii()
+        and manager.isprintable()
+        and subresource in ("", "status")
+    )
+
+
+def _entry_errors(entry: Mapping[str, Any], path: str) -> list[FieldError]:
     errors = []
-    for i, entry in enumerate(entries):
-        at = field.index(path, i)
-        operation, fields_type = entry.get("operation", ""), entry.get("fieldsType", "")
-        if operation not in ("Apply", "Update"):
-            errors.append(field.invalid(field.child(at, "operation"), operation, "must be `Apply` or `Update`"))
-        if fields_type not in ("", "FieldsV1"):
-            errors.append(field.invalid(field.child(at, "fieldsType"), fields_type, "must be `FieldsV1`"))
-        errors += field_manager_errors(entry.get("manager", ""), field.child(at, "manager"))
-        if len(entry.get("subresource", "").encode()) > MAX_SUBRESOURCE_BYTES:
-            errors.append(field.too_long(field.child(at, "subresource"), MAX_SUBRESOURCE_BYTES))
+    operation, fields_type = entry.get("operation", ""), entry.get("fieldsType", "")
+    if operation not in ("Apply", "Update"):
+        errors.append(field.invalid(field.child(path, "operation"), operation, "must be `Apply` or `Update`"))
+    if fields_type not in ("", "FieldsV1"):
+        errors.append(field.invalid(field.child(path, "fieldsType"), fields_type, "must be `FieldsV1`"))
+    errors += field_manager_errors(entry.get("manager", ""), field.child(path, "manager"))
+    if len(entry.get("subresource", "").encode()) > MAX_SUBRESOURCE_BYTES:
+        errors.append(field.too_long(field.child(path, "subresource"), MAX_SUBRESOURCE_BYTES))
     return errors
 
 
@@ -181,11 +204,13 @@ def non_negative_errors(value: int, path: str) -> list[FieldError]:
 
 
 def _namespace_errors(namespace: str, path: str, namespaced: bool) -> list[FieldError]:
+    """`path` is that of the metadata."""
     if not namespaced:
-        return [field.forbidden(path, "not allowed on this type")] if namespace else []
+        return [field.forbidden(field.child(path, "namespace"), "not allowed on this type")] if namespace else []
     if not namespace:
-        return [field.required(path)]
-    return _invalid(path, namespace, validation.dns_label_errors(namespace))
+        return [field.required(field.child(path, "namespace"))]
+    reasons = validation.dns_label_errors(namespace)
+    return _invalid(field.child(path, "namespace"), namespace, reasons) if reasons else []
 
 
 def _owner_reference_errors(reference: Mapping[str, Any], path: str) -> list[FieldError]:

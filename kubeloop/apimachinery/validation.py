@@ -122,6 +122,8 @@ def dns1035_label_errors(name: str, is_prefix: bool = False) -> list[str]:
 
 def path_segment_errors(name: str, is_prefix: bool = False) -> list[str]:
     """The least any name must keep to: it is one segment of a URL path."""
+    if "/" not in name and "%" not in name and name not in (".", ".."):
+        return []
     if not is_prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{illegal}'" for illegal in ("/", "%") if illegal in name]

@@ -22,6 +22,7 @@ Json = Mapping[str, Any]
 MAX_SHORT = 128
 MAX_MESSAGE = 1024
 OBJECT_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_OBJECT_SELECTORS = tuple(f"{of}.{name}" for of in ("involvedObject", "regarding") for name in OBJECT_FIELDS)
 CORE_SELECTABLE = frozenset(
     {*(f"involvedObject.{name}" for name in OBJECT_FIELDS), "reason", "reportingComponent", "source", "type"}
 )
@@ -96,9 +97,9 @@ class CoreEventStrategy(PlainKind):
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
         """Under the names of both versions, whichever wrote it: an event is found through either."""
         involved, reporter = obj.get("involvedObject") or NO_FIELDS, obj.get("reportingComponent", "")
+        told = [involved.get(name, "") for name in OBJECT_FIELDS]
         return {
-            **{f"involvedObject.{name}": involved.get(name, "") for name in OBJECT_FIELDS},
-            **{f"regarding.{name}": involved.get(name, "") for name in OBJECT_FIELDS},
+            **dict(zip(_OBJECT_SELECTORS, [*told, *told], strict=True)),
             "reason": obj.get("reason", ""),
             "reportingComponent": reporter,
             "reportingController": reporter,
