@@ -144,20 +144,19 @@ def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) 
     at all are somebody else's.
     """
     allocatable = (node.get("status") or {}).get("allocatable") or {}
-    for name, requested in sorted(_amounts(pod).items(), key=_rank):
+    amounts = _amounts(pod)
+    for name in (*_FIRST, *sorted(amounts.keys() - _FIRST)):
+        requested = amounts.get(name, 0)
+        if requested == 0:
+            continue
         in_use, capacity = used.get(name, 0), _amount(name, parse(str(allocatable.get(name, "0"))))
         if is_extended(name) and name not in allocatable:
             continue
-        if requested > 0 and in_use + requested > capacity:
-            amounts = f"requested: {requested}, used: {in_use}, capacity: {capacity}"
-            message = f"Node didn't have enough resource: {name}, {amounts}"
+        if in_use + requested > capacity:
+            sums = f"requested: {requested}, used: {in_use}, capacity: {capacity}"
+            message = f"Node didn't have enough resource: {name}, {sums}"
             return Verdict(f"OutOf{name}", message)
     return None
-
-
-def _rank(entry: tuple[str, int]) -> tuple[int, str]:
-    name, _ = entry
-    return (_FIRST.index(name) if name in _FIRST else len(_FIRST)), name
 
 
 def _amounts(pod: ReadOnlyObject) -> Amounts:

@@ -42,12 +42,16 @@ _UNPULLABLE = ("invalid", "does-not-exist")
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Seconds count from the container's start (stopping: from the order to stop). NEVER is infinite."""
+    """Seconds count from the container's start. NEVER is infinite.
+
+    `hook_seconds`: how long its preStop hook takes. `stop_seconds`: from the signal to stop, which comes after that.
+    """
 
     exit_after_seconds: float = NEVER
     exit_code: int = 0
     exit_reason: str = ""
     ready_after_seconds: float = 0  # of one without a readiness probe
+    hook_seconds: float = 0
     stop_seconds: float = _STOP_SECONDS
     is_pullable: bool = True
     image_error: str = ""  # why the name of its image cannot be read
@@ -78,7 +82,8 @@ def behaviour_of(
         exit_code=exit_code,
         exit_reason=exit_reason,
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
-        stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _stop_seconds(container),
+        hook_seconds=0.0 if words["stop-after"] else _hook_seconds(container),
+        stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _STOP_SECONDS,
         is_pullable=is_pullable(container.get("image") or ""),
         image_error=images.name_error(container.get("image") or ""),
         probes=probes,
@@ -106,11 +111,14 @@ def _literals(container: Mapping[str, Any]) -> Mapping[str, str]:
     return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}
 
 
-def _stop_seconds(container: Mapping[str, Any]) -> float:
+def _hook_seconds(container: Mapping[str, Any]) -> float:
     hook = (container.get("lifecycle") or {}).get("preStop") or {}
     if "sleep" in hook:
-        return float((hook["sleep"] or {}).get("seconds") or 0) + _STOP_SECONDS
-    return _STOP_SECONDS + (_HOOK_SECONDS if hook else 0)
+        return float((hook["sleep"] or {}).get("seconds") or 0)
+    if "exec" in hook:
+        guessed = commands.guess(hook["exec"].get("command") or (), _literals(container))
+        return guessed.after_seconds if guessed else _HOOK_SECONDS
+    return _HOOK_SECONDS if hook else 0.0
 
 
 def _seconds(word: str, text: str) -> float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from kubelet_sim import last_words, moments
-from kubelet_sim.annotations import NEVER
 from kubelet_sim.behaviour import KILLED
 from kubelet_sim.restarts import RESTARTED_WITH_ALL
 from kubelet_sim.scene import Scene
@@ -59,7 +58,7 @@ def end(scene: Scene) -> Container:
     exit_code, reason = 0, ""
     if natural is not None and natural == finished_at:
         exit_code, reason = behaviour.exit_code, behaviour.exit_reason
-    elif behaviour.stop_seconds >= _grace(scene, finished_at):
+    elif moments.is_killed(scene, finished_at):
         exit_code = KILLED
     assert finished_at is not None
     message = last_words.left_by(scene.pod.obj, scene.spec.fields, run.started_at, finished_at, exit_code)
@@ -74,13 +73,6 @@ def ended(container: Container, at: datetime, exit_code: int, reason: str = "", 
     over = replace(run, finished_at=at, exit_code=exit_code, reason=reason, message=message)
     is_forgiven = (at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
     return replace(container, since=at, run=over, crashes=0 if is_forgiven else container.crashes)
-
-
-def _grace(scene: Scene, finished_at: datetime | None) -> float:
-    """What a container had to stop in; one that was replaced has not been told."""
-    if scene.container.stop_order and moments.killed_at(scene) == finished_at:
-        return moments.order_grace_seconds(scene)
-    return moments.grace_seconds(scene) if moments.told_to_stop(scene) else NEVER
 
 
 def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime) -> PodRuntime:

@@ -7,6 +7,7 @@ ones wait 10 s, doubled each time up to 5 minutes, and ten quiet minutes make up
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from kubelet_sim import probing, restarts
 from kubelet_sim.annotations import NEVER
@@ -16,6 +17,7 @@ from kubeloop.apimachinery.times import moment_after
 
 FIRST_BACKOFF_SECONDS = 10.0
 MAX_BACKOFF_SECONDS = 300.0
+MINIMUM_GRACE_SECONDS = 2.0  # between the signals to stop and to die
 NOTICE_SECONDS = 1.0  # how long a kubelet takes to see that something ended
 _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
@@ -128,22 +130,44 @@ def replaced_at(scene: Scene) -> datetime | None:
 
 def stopped_at(scene: Scene) -> datetime | None:
     """When a container that was told to stop has stopped: a sidecar is told when those it served are gone."""
-    told = told_to_stop(scene)
-    if told is None:
-        return None
-    return _stopped(scene, told, grace_seconds(scene))
+    end = _end_of_pod(scene)
+    return end.at if end else None
 
 
 def killed_at(scene: Scene) -> datetime | None:
     """When a container has stopped that was told to while its pod goes on."""
+    end = _end_by_order(scene)
+    return end.at if end else None
+
+
+def is_killed(scene: Scene, finished_at: datetime | None) -> bool:
+    """Whether a container that was told to stop, and has by then, took longer than it might."""
+    return any(end.is_killed for end in (_end_of_pod(scene), _end_by_order(scene)) if end and end.at == finished_at)
+
+
+class _End(NamedTuple):
+    at: datetime
+    is_killed: bool
+
+
+def _end_of_pod(scene: Scene) -> _End | None:
+    told = told_to_stop(scene)
+    if told is None:
+        return None
+    return _end(scene, scene.runtime.stopping_since or told, told, grace_seconds(scene))
+
+
+def _end_by_order(scene: Scene) -> _End | None:
     order = scene.container.stop_order
-    return _stopped(scene, order.at, order_grace_seconds(scene)) if order else None
+    return _end(scene, order.at, order.at, order_grace_seconds(scene)) if order else None
 
 
-def _stopped(scene: Scene, told: datetime, grace: float) -> datetime:
-    deadline = moment_after(told, grace)
-    stopped = _later(told, scene.spec.behaviour.stop_seconds)
-    return min(stopped, deadline) if stopped else deadline
+def _end(scene: Scene, ordered: datetime, turn: datetime, grace: float) -> _End:
+    """The preStop hook and waiting for its turn use up the grace, but for a last moment."""
+    behaviour = scene.spec.behaviour
+    signalled = max(turn, moment_after(ordered, min(behaviour.hook_seconds, grace)))
+    left = max(grace - (signalled - ordered).total_seconds(), MINIMUM_GRACE_SECONDS)
+    return _End(moment_after(signalled, min(behaviour.stop_seconds, left)), behaviour.stop_seconds >= left)
 
 
 def told_to_stop(scene: Scene) -> datetime | None:

@@ -23,12 +23,13 @@ _NOTICE = timedelta(seconds=1)
 
 def is_possible(spec: Mapping[str, Any]) -> bool:
     """Whether a container of a pod with this spec has such a rule."""
-    return any(
-        rule.get("action") == restarts.ALL
+    ruled = [
+        rules
         for field in ("initContainers", "containers")
         for container in spec.get(field) or ()
-        for rule in container.get("restartPolicyRules") or ()
-    )
+        if (rules := container.get("restartPolicyRules"))
+    ]
+    return any(rule.get("action") == restarts.ALL for rules in ruled for rule in rules)
 
 
 def begin(pod: PodSpec, runtime: PodRuntime) -> tuple[PodRuntime, Sequence[Happening]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kubelet_sim.last_words import MAX_LOG_BYTES, MAX_LOG_LINES, MAX_MESSAGE_BYTES
+from kubelet_sim.moments import MINIMUM_GRACE_SECONDS
 from kubelet_sim.observations import Checked, Ended, NotStarted, Observation, Started, StartFailed, Told
 from kubelet_sim.probes import Kind, Outcome
 from kubelet_sim.process import actions, words, world
@@ -32,7 +33,7 @@ from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import Api
 
 SHUTDOWN_SECONDS = 1.5  # what processes have when this one ends: its supervisor does not wait for long
-MIN_GRACE_SECONDS = 2.0  # minimumGracePeriodInSeconds: what a preStop hook leaves
+
 SYNC_SECONDS = 60.0  # syncFrequency
 _LAST_OUTPUT_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 2.0
@@ -226,7 +227,7 @@ class LiveContainer:
         if self._seconds_left() > 0:
             await self._pre_stop()
             process.signal(self._stop_signal())
-            least = moment_after(self._clock.now(), MIN_GRACE_SECONDS)
+            least = moment_after(self._clock.now(), MINIMUM_GRACE_SECONDS)
             self._deadline = max(self._deadline or least, least)
             await self._deadline_passed()
         process.signal(signal.SIGKILL, group=True)

@@ -303,7 +303,8 @@ def test_a_readiness_gate_holds_the_pod_back() -> None:
     [
         ({}, 30, 0.3, 0, "Succeeded"),
         ({"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}, 30, 5.3, 0, "Succeeded"),
-        ({"lifecycle": {"preStop": {"sleep": {"seconds": 50}}}}, 10, 10, 137, "Failed"),
+        ({"lifecycle": {"preStop": {"sleep": {"seconds": 50}}}}, 10, 10.3, 0, "Succeeded"),
+        ({"lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "sleep 15"]}}}}, 30, 15.301, 0, "Succeeded"),
     ],
 )
 def test_a_deleted_pod_is_stopped_within_its_grace(
@@ -440,3 +441,36 @@ def test_limits_beyond_all_time_are_none(field: str) -> None:
     stopping = PlayedPod(a_pod(activeDeadlineSeconds=1, terminationGracePeriodSeconds=2**63 - 1))
 
     assert ("Running", "Failed") == (status["phase"], stopping.until(60)["phase"])
+
+
+@pytest.mark.parametrize(
+    ("stop_after", "grace_seconds", "stopped_after", "exit_code"),
+    [("60s", 10, 10, 137), ("60s", 1, 2, 137), ("1s", 0, 1, 0)],
+)
+def test_a_container_has_two_seconds_to_stop_at_least(
+    stop_after: str, grace_seconds: int, stopped_after: float, exit_code: int
+) -> None:
+    """However short the grace is: most would otherwise be killed for nothing."""
+    played = PlayedPod(a_pod(annotations={"kubeloop.io/stop-after": stop_after}))
+    played.until(10)
+
+    played.delete(grace_seconds)
+    during = played.until(10 + stopped_after - 0.1)
+    after = played.until(10 + stopped_after)
+
+    assert "running" == state_of(during)
+    assert exit_code == after["containerStatuses"][0]["state"]["terminated"]["exitCode"]
+
+
+def test_a_sidecar_has_what_is_left_of_the_grace() -> None:
+    """Those that it serves have used it up: it is given its last two seconds."""
+    stubborn = {"kubeloop.io/stop-after": "60s"}
+    played = PlayedPod(a_pod(initContainers=[a_container("sidecar", restartPolicy="Always")], annotations=stubborn))
+    played.until(10)
+
+    played.delete(grace_seconds=20)
+    while_serving = played.until(31.9)
+    after = played.until(32)
+
+    assert ("Error", "running") == (state_of(while_serving), state_of(while_serving, "sidecar"))
+    assert "Error" == state_of(after, "sidecar")

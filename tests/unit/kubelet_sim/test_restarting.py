@@ -34,14 +34,14 @@ def a_played_pod(*containers: Object, **spec: Any) -> PlayedPod:
     return PlayedPod(a_pod(*(containers or (a_container(), watcher())), restartPolicy="Never", **spec))
 
 
-def test_all_containers_are_killed_when_one_ends_as_its_rule_says() -> None:
-    """Without a grace; the pod stays Running and says so by a condition."""
-    played = a_played_pod()
+@pytest.mark.parametrize(("stops_after", "state"), [("1s", "Completed"), ("1m", "Error")])
+def test_all_containers_are_killed_when_one_ends_as_its_rule_says(stops_after: str, state: str) -> None:
+    """With no grace but the last two seconds; the pod stays Running and says so by a condition."""
+    played = a_played_pod(annotations={"kubeloop.io/stop-after": stops_after})
 
-    status = played.until(5.5)
+    status = played.until(7.11 if state == "Error" else 6.11)
 
-    assert ("Running", "Error", "Error") == (status["phase"], state_of(status), state_of(status, "watcher"))
-    assert 137 == status["containerStatuses"][0]["state"]["terminated"]["exitCode"]
+    assert ("Running", state, "Error") == (status["phase"], state_of(status), state_of(status, "watcher"))
     expected = ("True", "RestartAllContainersStarted", "container exited with restart policy rule")
     assert expected == played.condition("AllContainersRestarting")
     assert "Killing: killing" in played.told
