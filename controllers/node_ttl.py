@@ -50,7 +50,7 @@ class TtlReconciler:
         node = self._nodes.get(key)
         if node is None:
             return DONE
-        self._step = step_for(len(self._nodes.object_keys()), self._step)
+        self._step = step_for(len(self._nodes.store), self._step)
         wanted = str(STEPS[self._step].seconds)
         if annotations_of(node).get(ANNOTATION) != wanted:
             with suppress(NotFound):  # deleted meanwhile

@@ -14,7 +14,7 @@ from controllers.node_lifecycle.monitor import CLUSTER, Monitor
 from controllers.node_lifecycle.nodes import NodeReconciler
 from controllers.node_lifecycle.pods import PodMarker, PodReconciler, node_changed
 from controllers.node_lifecycle.settings import Settings
-from controllers.node_lifecycle.silence import LEASE_NAMESPACE, Silence
+from controllers.node_lifecycle.silence import Silence
 from controllers.node_lifecycle.tainter import Tainter
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import LEASES, NODES, PODS
@@ -32,7 +32,8 @@ def add_to(manager: Manager, settings: Settings | None = None) -> None:
     nodes, pods = manager.informer(NODES), node_pods.index(manager.informer(PODS))
     recorder = manager.event_recorder("node-controller")
     tainter = Tainter(manager.api, manager.clock)
-    silence = Silence(manager.api, manager.clock, manager.informer(LEASES, LEASE_NAMESPACE), settings)
+    leases = manager.informer(LEASES)  # of all namespaces: the garbage collector follows them, too, and shares these
+    silence = Silence(manager.api, manager.clock, leases, settings)
     marker = PodMarker(manager.api, manager.clock, pods, recorder)
     monitor = Monitor(manager.clock, nodes, silence, tainter, marker, recorder, settings)
     manager.add(

@@ -106,13 +106,17 @@ class Monitor:
                 self._unmarked.add(name_of(check.node))
         return list(checks.values())
 
-    def _update_zones(self, checks: Iterable[Checked]) -> None:
+    def _update_zones(self, checks: Collection[Checked]) -> None:
         ready: dict[tuple[str, str], list[bool]] = {}
+        zones, seen = set(), set()
         for check in checks:
+            zone = zone_of(check.node)
+            zones.add(zone)
+            seen.add(id(check.node))
             if counts(check.node):
-                ready.setdefault(zone_of(check.node), []).append(check.ready == "True")
+                ready.setdefault(zone, []).append(check.ready == "True")
+        zones |= {zone_of(node) for node in self._known.values() if id(node) not in seen}  # left out, or just written
         was_down = self._zones.is_cluster_down
-        zones = {zone_of(node) for node in self._known.values()} | {zone_of(check.node) for check in checks}
         self._zones.update(zones, ready, self._clock.monotonic())
         if was_down and not self._zones.is_cluster_down:
             log.info("some nodes are ready again: evictions go on")

@@ -45,9 +45,12 @@ class Silence:
     def is_overdue(self, node: Object) -> bool:
         """Whether the node is silent and its status does not say so yet. Notes its signs of life."""
         name, now = name_of(node), self._clock.monotonic()
-        age = seconds_since(metadata(node)["creationTimestamp"], self._clock.now())
+        before = self._health.get(name)
+        age = 0.0  # counts only for a node that is seen for the first time
+        if before is None:
+            age = seconds_since(metadata(node)["creationTimestamp"], self._clock.now())
         lease = self._leases.get(ObjectKey(LEASE_NAMESPACE, name))
-        health = self._health[name] = observe(self._health.get(name), node, lease, now, age)
+        health = self._health[name] = observe(before, node, lease, now, age)
         return is_silent(health, now, self._settings) and _ready(node) != "Unknown"
 
     async def mark(self, node: Object) -> Checked:

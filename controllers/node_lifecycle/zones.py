@@ -6,7 +6,7 @@ node of the whole cluster is ready, it is probably us who are cut off: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from controllers.node_lifecycle.rate_limit import RateLimit
@@ -28,8 +28,14 @@ class State(Enum):
 def zone_of(node: ReadOnlyObject) -> tuple[str, str]:
     """Region and zone; the older labels win."""
     labels = labels_of(node)
-    region, zone = (next((labels[key] for key in keys if key in labels), "") for keys in (_REGION, _ZONE))
-    return region, zone
+    return _first_of(_REGION, labels), _first_of(_ZONE, labels)
+
+
+def _first_of(keys: Iterable[str], labels: Mapping[str, str]) -> str:
+    for key in keys:
+        if key in labels:
+            return labels[key]
+    return ""
 
 
 def counts(node: ReadOnlyObject) -> bool:
