@@ -142,7 +142,7 @@ class ResourceStore:
         return generated
 
     def _create_errors(self, obj: Object) -> list[FieldError]:
-        errors = self._object_errors(obj, self.strategy.name_rules(obj))
+        errors = self._object_errors(obj, self.strategy.name_rules(obj), {})
         errors += self._finalizer_domain_errors(obj)
         own = self.strategy.validate(obj)
         return [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
@@ -310,7 +310,9 @@ class ResourceStore:
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
-        as_object = self._object_errors(new, self.strategy.validate_name)
+        # What is stored was checked; what a conversion webhook makes of it is new each time.
+        known = {} if self.kind.is_custom else old
+        as_object = self._object_errors(new, self.strategy.validate_name, known)
         as_change = update_errors(new, old, has_good_parts=not as_object)
         own = self._finalizer_domain_errors(new)
         errors = as_object + as_change
@@ -327,8 +329,8 @@ class ResourceStore:
             return []
         return kube_finalizer_errors(finalizers, "metadata.finalizers")
 
-    def _object_errors(self, obj: Object, name_errors: NameErrors) -> list[FieldError]:
-        return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors)
+    def _object_errors(self, obj: Object, name_errors: NameErrors, known: Object) -> list[FieldError]:
+        return create_errors(obj, namespaced=self._resource.namespaced, name_errors=name_errors, known=known)
 
     async def _replace(
         self, current: Stored, new: Object, old: Object, context: Context, *, may_forget: bool

@@ -22,6 +22,7 @@ MAX_SUBRESOURCE_BYTES = 256
 ORPHAN_DEPENDENTS = "orphan"
 DELETE_DEPENDENTS = "foregroundDeletion"
 STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN_DEPENDENTS, DELETE_DEPENDENTS})
+_NOTHING: Mapping[str, Any] = {}
 _IMMUTABLE_FIELDS = (
     ("name", ""),
     ("namespace", ""),
@@ -33,10 +34,18 @@ _IMMUTABLE_FIELDS = (
 
 
 def create_errors(
-    obj: ReadOnlyObject, *, namespaced: bool, name_errors: NameErrors = validation.path_segment_errors
+    obj: ReadOnlyObject,
+    *,
+    namespaced: bool,
+    name_errors: NameErrors = validation.path_segment_errors,
+    known: ReadOnlyObject = _NOTHING,
 ) -> list[FieldError]:
-    """What is wrong with the metadata of a new object, whose name has been generated already."""
-    return object_meta_errors(metadata(obj), "metadata", namespaced=namespaced, name_errors=name_errors)
+    """What is wrong with the metadata of a new object, whose name has been generated already.
+
+    `known` is an object with whose metadata nothing is wrong: what is the same in both is not looked at again.
+    """
+    meta, good = metadata(obj), metadata(known)
+    return object_meta_errors(meta, "metadata", namespaced=namespaced, name_errors=name_errors, known=good)
 
 
 def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, *, has_good_parts: bool = False) -> list[FieldError]:
@@ -59,20 +68,30 @@ def update_errors(new: ReadOnlyObject, old: ReadOnlyObject, *, has_good_parts: b
 
 
 def object_meta_errors(
-    meta: Mapping[str, Any], path: str, *, namespaced: bool, name_errors: NameErrors
+    meta: Mapping[str, Any],
+    path: str,
+    *,
+    namespaced: bool,
+    name_errors: NameErrors,
+    known: Mapping[str, Any] = _NOTHING,
 ) -> list[FieldError]:
-    """Metadata at `path`, which must have a name (ValidateObjectMeta). Paths are made of what is wrong alone."""
+    """Metadata at `path`, which must have a name (ValidateObjectMeta). Paths are made of what is wrong alone.
+
+    `known`: other metadata with which nothing is wrong.
+    """
     errors = []
-    if (prefix := meta.get("generateName")) and (reasons := name_errors(prefix, True)):
+    prefix = meta.get("generateName")
+    if prefix and prefix != known.get("generateName") and (reasons := name_errors(prefix, True)):
         errors += _invalid(field.child(path, "generateName"), prefix, reasons)
     if not (name := meta.get("name")):
         errors.append(field.required(field.child(path, "name"), "name or generateName is required"))
-    elif reasons := name_errors(name, False):
+    elif name != known.get("name") and (reasons := name_errors(name, False)):
         errors += _invalid(field.child(path, "name"), name, reasons)
-    errors += _namespace_errors(meta.get("namespace") or "", path, namespaced)
+    if not known or meta.get("namespace") != known.get("namespace"):
+        errors += _namespace_errors(meta.get("namespace") or "", path, namespaced)
     if (generation := meta.get("generation") or 0) < 0:
         errors += non_negative_errors(generation, field.child(path, "generation"))
-    return errors + _part_errors(meta, path, _PARTS)
+    return errors + _part_errors(meta, path, _PARTS, known)
 
 
 def label_key_errors(key: str, path: str) -> list[FieldError]:
@@ -248,11 +267,15 @@ def _invalid(path: str, value: str, reasons: Sequence[str]) -> list[FieldError]:
     return [field.invalid(path, value, reason) for reason in reasons] if reasons else []
 
 
-def _part_errors(meta: Mapping[str, Any], path: str, parts: Sequence[tuple[str, _Check]]) -> list[FieldError]:
+def _part_errors(
+    meta: Mapping[str, Any], path: str, parts: Sequence[tuple[str, _Check]], known: Mapping[str, Any] = _NOTHING
+) -> list[FieldError]:
     """What is wrong with those parts that there are: most objects have two of them."""
-    return [
-        error for name, check in parts if (value := meta.get(name)) for error in check(value, field.child(path, name))
-    ]
+    errors: list[FieldError] = []
+    for name, check in parts:
+        if (value := meta.get(name)) and value != known.get(name):
+            errors += check(value, field.child(path, name))
+    return errors
 
 
 _Check = Callable[[Any, str], list[FieldError]]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from kubeloop.apimachinery import metadata_validation, validation
 
 
@@ -32,6 +35,47 @@ def test_good_metadata_passes() -> None:
     )
 
     assert [] == found
+
+
+OWNERS = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+GOOD = st.fixed_dictionaries(
+    {"name": st.sampled_from(("a", "b")), "namespace": st.just("default"), "resourceVersion": st.just("1")},
+    optional={
+        "generateName": st.just("a-"),
+        "generation": st.sampled_from((1, 2)),
+        "labels": st.sampled_from(({"app": "web"}, {"app": "web", "tier": "db"}, {})),
+        "annotations": st.sampled_from(({"a": "b"}, {})),
+        "ownerReferences": st.just(OWNERS),
+        "finalizers": st.just(["example.com/keep"]),
+        "managedFields": st.just([{"operation": "Apply"}]),
+    },
+)
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(("a", "/", "")),
+        "namespace": st.sampled_from(("A", "")),
+        "generateName": st.just("/"),
+        "generation": st.just(-1),
+        "labels": st.sampled_from(({"a b": "c"}, {"app": "-"}, {"app": "web"})),
+        "annotations": st.just({"a b": "c"}),
+        "ownerReferences": st.sampled_from((OWNERS * 2, [{}])),
+        "finalizers": st.just(["a b"]),
+        "managedFields": st.just([{"operation": "?"}]),
+    },
+)
+
+
+@given(GOOD, CHANGES)
+def test_what_an_object_has_of_a_good_one_is_good(known: dict[str, Any], changes: dict[str, Any]) -> None:
+    """It is not looked at again, which comes to the same; and good labels are not looked at as a change again."""
+    good, obj = {"metadata": known}, {"metadata": {**known, **changes}}
+    errors = metadata_validation.create_errors(obj, namespaced=True)
+
+    assert errors == metadata_validation.create_errors(obj, namespaced=True, known=good)
+    assert errors or metadata_validation.update_errors(obj, good) == metadata_validation.update_errors(
+        obj, good, has_good_parts=True
+    )
 
 
 def test_a_name_is_needed() -> None:
