@@ -31,6 +31,9 @@ KINDS = ("plain", "deployment", "deployments", "spread", "anti-affinity")
 DEPLOYMENTS = 10  # of the kind `deployments`, whose pods come by turns
 
 
+ZONE = "topology.kubernetes.io/zone"
+
+
 class MemoryLister:
     def __init__(self) -> None:
         self.objects: dict[ObjectKey, Object] = {}
@@ -66,7 +69,12 @@ class MemoryApi:
     def _bind(self, key: ObjectKey, node_name: str) -> None:
         pods = self.lister(PODS).objects
         old = pods[key]
-        new = {**old, "spec": {**old["spec"], "nodeName": node_name}}
+        labels = {**old["metadata"]["labels"], ZONE: zone_of(int(node_name.removeprefix("node-")))}
+        new = {
+            **old,
+            "metadata": {**old["metadata"], "labels": labels},
+            "spec": {**old["spec"], "nodeName": node_name},
+        }
         pods[key] = new
         assert self.scheduler is not None
         self.scheduler.handlers.on_pod(Delta(old, new))
@@ -75,9 +83,13 @@ class MemoryApi:
             self.all_bound.set()
 
 
+def zone_of(number: int) -> str:
+    return f"zone-{number % 3}"
+
+
 def a_node(number: int) -> Object:
     name = f"node-{number}"
-    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % 3}"}
+    labels = {"kubernetes.io/hostname": name, ZONE: zone_of(number)}
     allocatable = {"cpu": "32", "memory": "64Gi", "pods": "110", "ephemeral-storage": "100Gi"}
     return {
         "apiVersion": "v1",
@@ -116,7 +128,7 @@ def a_pod(number: int, kind: str) -> Object:
         spec["topologySpreadConstraints"] = [
             {
                 "maxSkew": 5,
-                "topologyKey": "topology.kubernetes.io/zone",
+                "topologyKey": ZONE,
                 "whenUnsatisfiable": "DoNotSchedule",
                 "labelSelector": selector,
             }

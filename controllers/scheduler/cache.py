@@ -47,7 +47,8 @@ class Cache:
         """Count the pod on the node; ValueError if it is known already."""
         if pod.uid in self._pods:
             raise ValueError(f"pod {pod.key} is in the cache already")
-        placed = pod.on_node(node_name)
+        node = self._nodes.get(node_name)
+        placed = pod.on_node(node_name, node.labels if node is not None else {})
         self._put(placed)
         self._assumed.add(pod.uid)
         return placed

@@ -27,6 +27,7 @@ from controllers.scheduler.events import (
     UPDATE,
     VOLUME_ATTACHMENT,
     ClusterEvent,
+    followed_pod_update_events,
     node_update_events,
     pod_update_events,
 )
@@ -106,10 +107,14 @@ class EventHandlers:
         self._queue.move_all(ClusterEvent(resource, action), delta.old, delta.new)
 
     def _on_placed_pod(self, old: ReadOnlyObject | None, new: ReadOnlyObject) -> None:
-        if not self._cache.follow_pod(new):
+        known = self._cache.get_pod(uid_of(new))
+        is_of_old = known is not None and known.pod is old
+        is_followed = self._cache.follow_pod(new)
+        if not is_followed:
             self._cache.add_pod(PodInfo(new))
         if old is not None and _is_placed(old):
-            for event in pod_update_events(old, new):
+            events = followed_pod_update_events if is_followed and is_of_old else pod_update_events
+            for event in events(old, new):
                 self._queue.move_all(event, old, new)
             return
         if old is not None and self._is_ours(old):

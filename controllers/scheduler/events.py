@@ -130,6 +130,12 @@ def pod_update_events(old: ReadOnlyObject, new: ReadOnlyObject) -> list[ClusterE
     return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, UPDATE)]
 
 
+def followed_pod_update_events(old: ReadOnlyObject, new: ReadOnlyObject) -> list[ClusterEvent]:
+    """The same for a placed pod of which nothing changed that its PodInfo has (PodInfo.follow): a kubelet's report."""
+    action = UPDATE if _claim_statuses(old) == _claim_statuses(new) else UPDATE_POD_GENERATED_RESOURCE_CLAIM
+    return [ClusterEvent(ASSIGNED_POD, action)]
+
+
 def node_update_events(old: ReadOnlyObject, new: ReadOnlyObject) -> list[ClusterEvent]:
     """What an update of a node means for scheduling; nothing, for a heartbeat."""
     old_spec, new_spec = old.get("spec") or {}, new.get("spec") or {}

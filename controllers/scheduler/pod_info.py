@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, required_terms, weighted_terms
 from controllers.scheduler.requests import (
@@ -30,6 +30,26 @@ from kubeloop.apimachinery.node_affinity import (
     required_node_affinity,
 )
 
+TOPOLOGY_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")  # that a binding copies
+
+
+class Size(NamedTuple):
+    """What a pod asks for: equal where two ask for the same."""
+
+    cpu: int
+    memory: int
+    ephemeral_storage: int
+    scalars: tuple[tuple[str, int], ...]
+    non_zero_cpu: int
+    non_zero_memory: int
+
+
+def size_of(pod: ReadOnlyObject) -> Size:
+    requests = pod_requests(pod)
+    scalars = tuple((name, asked) for name, asked in requests.items() if is_scalar(name))
+    cpu, memory, ephemeral_storage = (requests.get(name, 0) for name in (CPU, MEMORY, EPHEMERAL_STORAGE))
+    return Size(cpu, memory, ephemeral_storage, scalars, *non_zero_requests(pod, requests))
+
 
 class PodInfo:
     """What the scheduler needs of one pod."""
@@ -49,17 +69,9 @@ class PodInfo:
         self.is_being_deleted = is_being_deleted(pod)
         self.nominated_node_name: str = (pod.get("status") or {}).get("nominatedNodeName") or ""
 
-        requests = pod_requests(pod)
-        self.cpu = requests.get(CPU, 0)
-        self.memory = requests.get(MEMORY, 0)
-        self.ephemeral_storage = requests.get(EPHEMERAL_STORAGE, 0)
-        self.scalars = {name: asked for name, asked in requests.items() if is_scalar(name)}
-        self.non_zero_cpu, self.non_zero_memory = non_zero_requests(pod, requests)
-        scalars = tuple(self.scalars.items())
-        self.size: Hashable = (
-            *(self.cpu, self.memory, self.ephemeral_storage, scalars),
-            *(self.non_zero_cpu, self.non_zero_memory),
-        )  # equal where two pods ask for the same
+        self.size = size_of(pod)
+        self.cpu, self.memory, self.ephemeral_storage, scalars, self.non_zero_cpu, self.non_zero_memory = self.size
+        self.scalars = dict(scalars)
         self.host_ports = host_ports_of(spec)
 
         affinity = spec.get("affinity") or {}
@@ -105,17 +117,23 @@ class PodInfo:
             (pod.get("spec") or {}) != self.spec
             or labels_of(pod) != self.labels
             or is_being_deleted(pod) != self.is_being_deleted
-            or (request_status(pod) != request_status(self.pod) and PodInfo(pod).size != self.size)
+            or (request_status(pod) != request_status(self.pod) and size_of(pod) != self.size)
             or ((pod.get("status") or {}).get("nominatedNodeName") or "") != self.nominated_node_name
         ):
             return False
         self.pod = pod
         return True
 
-    def on_node(self, node_name: str) -> PodInfo:
-        """The same pod, placed: what the cache assumes until the binding is seen."""
+    def on_node(self, node_name: str, node_labels: Mapping[str, str]) -> PodInfo:
+        """The same pod, placed: what the cache assumes until the binding is seen.
+
+        With the binding a pod gets its node's zone and region as labels: assumed without them, each would have to be
+        counted anew, and its node to be asked everything once more, as soon as the binding is seen.
+        """
         placed = copy(self)
+        placed.labels = {**self.labels, **{key: node_labels[key] for key in TOPOLOGY_LABELS if key in node_labels}}
         placed.spec = {**self.spec, "nodeName": node_name}
-        placed.pod = {**self.pod, "spec": placed.spec}
+        metadata = {**(self.pod.get("metadata") or {}), "labels": placed.labels}
+        placed.pod = {**self.pod, "metadata": metadata, "spec": placed.spec}
         placed.node_name = node_name
         return placed

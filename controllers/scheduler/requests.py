@@ -8,7 +8,7 @@ with the larger of what was asked for, what was allocated and what runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -69,8 +69,21 @@ def non_zero_requests(pod: ReadOnlyObject, requests: Requests) -> tuple[int, int
         missing = {name: default for name, default in NON_ZERO_REQUESTS.items() if name not in requests}
     else:
         missing = dict(NON_ZERO_REQUESTS)
-    scored = pod_requests(pod, missing) if missing else requests
+    is_missing_anywhere = missing and not (_all_ask_for(missing, pod) and not _is_resize_infeasible(pod))
+    scored = pod_requests(pod, missing) if is_missing_anywhere else requests
     return scored.get(CPU, 0), scored.get(MEMORY, 0)
+
+
+def _all_ask_for(names: Collection[str], pod: ReadOnlyObject) -> bool:
+    """Whether every container asks for all of these itself: then nothing is missing, and most pods are such."""
+    spec = pod.get("spec") or {}
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field) or ():
+            requests = (container.get("resources") or {}).get("requests") or {}
+            for name in names:
+                if name not in requests:
+                    return False
+    return True
 
 
 def is_pod_level(resource: str) -> bool:

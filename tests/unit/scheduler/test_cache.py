@@ -76,6 +76,21 @@ def test_assuming_twice_is_a_mistake(cache: Cache) -> None:
         cache.assume_pod(info(POD), "b")
 
 
+def test_a_binding_is_what_was_assumed(cache: Cache) -> None:
+    """With its node's zone and region, which the server copies onto the pod: its node need not be looked at again."""
+    topology = {"topology.kubernetes.io/zone": "x", "topology.kubernetes.io/region": "r"}
+    cache.set_node(a_node("zoned").labels(**topology, disk="ssd"))
+    snapshot = Snapshot()
+    cache.assume_pod(info(POD.copy().labels(app="web")), "zoned")
+    cache.update(snapshot)
+    before = snapshot.get("zoned")
+
+    assert cache.follow_pod(info(POD.copy().labels(app="web", **topology).on("zoned")).pod)
+
+    cache.update(snapshot)
+    assert before is snapshot.get("zoned")
+
+
 def test_news_of_a_start_change_no_node(cache: Cache) -> None:
     """A kubelet's report leaves the node as it is, is there to be read, and confirms the pod."""
     snapshot = Snapshot()
