@@ -88,7 +88,7 @@ def test_a_node_that_runs_out_of_memory_evicts() -> None:
 def _evict(kubectl: Kubectl) -> None:
     requests = {"resources": {"requests": {"memory": "10Mi"}}}
     kubectl("apply -f -", stdin=a_pod("greedy", {"kubeloop.io/memory-usage": "10Mi@5s,64Gi@5s"}, **requests))
-    eventually(lambda: "Evicted" in kubectl("get pod greedy --no-headers"), "it is evicted")
+    eventually(lambda: kubectl("get pod greedy -o jsonpath={.status.reason}") == "Evicted", "it is evicted")
     node = kubectl("get pod greedy -o jsonpath={.spec.nodeName}")
     assert "The node was low on resource: memory." in kubectl("get pod greedy -o jsonpath={.status.message}")
     assert "KubeletHasInsufficientMemory" in kubectl(f"describe node {node}")
