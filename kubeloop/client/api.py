@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,9 @@ from kubeloop.apimachinery.errors import from_status
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.connections import Connections
+from kubeloop.client.time_limit import TimeLimit
 from kubeloop.client.transport import ConnectionFailed, HttpxTransport, Request, Response, Transport
+from kubeloop.client.unmanaged import object_unmanaged
 from kubeloop.client.watching import WatchEvent, as_expired, decode_events
 
 if TYPE_CHECKING:
@@ -36,12 +39,15 @@ _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=
 # Longer than any admission webhook may take (30 s).
 REQUEST_TIMEOUT_SECONDS = 60.0
 
+_is_plain = re.compile(r"[a-z0-9/.:-]*").fullmatch  # of nearly every path: quoting would cost more than the look
+
 
 class Api:
     """A client of one API server. Safe for any number of concurrent tasks of one event loop.
 
     `transport` replaces the sockets: an httpx transport, or one of our own kind. `token`: text, or a function that is
     asked for it with every request (kubeconfig.TokenFile), where it changes over time.
+    `managed_fields=False`, of some methods: what comes back is without metadata.managedFields, which costs less.
     `on_warning` is called with each Warning header of an answer (as a WarningLog is); without one they are lost.
     """
 
@@ -56,6 +62,7 @@ class Api:
         self.on_warning = on_warning
         self.base_url = base_url.rstrip("/")
         self._transport = _adapted(self.base_url, transport)
+        self._time_limit = TimeLimit(REQUEST_TIMEOUT_SECONDS)
         self._headers = {"Accept": "application/json", "User-Agent": user_agent}
         self._read_token = token if callable(token) else None
         if isinstance(token, str) and token:
@@ -135,10 +142,12 @@ class Api:
         name: str = "",
         field_manager: str = "",
         dry_run: bool = False,
+        managed_fields: bool = True,
     ) -> Object:
         """POST; `name` and `subresource` address what a subresource hangs on (a pod's binding)."""
         path = _path(resource, namespace or namespace_of(obj), name, subresource)
-        return await self.request("POST", path, query=_write_options(field_manager, dry_run), body=obj)
+        query = _write_options(field_manager, dry_run)
+        return await self.request("POST", path, query=query, body=obj, managed_fields=managed_fields)
 
     async def update(
         self,
@@ -148,10 +157,12 @@ class Api:
         subresource: str = "",
         field_manager: str = "",
         dry_run: bool = False,
+        managed_fields: bool = True,
     ) -> Object:
         """PUT to where the object's own namespace and name say."""
         path = _path(resource, namespace_of(obj), name_of(obj), subresource)
-        return await self.request("PUT", path, query=_write_options(field_manager, dry_run), body=obj)
+        query = _write_options(field_manager, dry_run)
+        return await self.request("PUT", path, query=query, body=obj, managed_fields=managed_fields)
 
     async def patch(
         self,
@@ -165,12 +176,15 @@ class Api:
         field_manager: str = "",
         force: bool = False,
         dry_run: bool = False,
+        managed_fields: bool = True,
     ) -> Object:
         query = _write_options(field_manager, dry_run)
         if force:
             query["force"] = "true"
         path = _path(resource, namespace, name, subresource)
-        return await self.request("PATCH", path, query=query, body=patch, content_type=patch_type)
+        return await self.request(
+            "PATCH", path, query=query, body=patch, content_type=patch_type, managed_fields=managed_fields
+        )
 
     async def apply(
         self,
@@ -233,6 +247,7 @@ class Api:
         timeout_seconds: int = 0,
         bookmarks: bool = False,
         metadata_only: bool = False,
+        managed_fields: bool = True,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Events until the server ends the stream or the connection is cut; an ERROR event is raised (410: Expired).
 
@@ -251,7 +266,7 @@ class Api:
         try:
             if response.status >= 400:
                 raise as_expired(from_status(response.status, await response.read()))
-            async for events in decode_events(response.chunks()):
+            async for events in decode_events(response.chunks(), managed_fields):
                 for event in events:
                     yield WatchEvent(event.type, _metadata_of(resource, event.object)) if metadata_only else event
         except ConnectionFailed:
@@ -268,25 +283,30 @@ class Api:
         body: Any = None,
         content_type: str = "application/json",
         accept: str = "",
+        managed_fields: bool = True,
     ) -> Any:
         """Anything else: the decoded answer (JSON, or text where the server sent other than JSON).
 
         `path` is percent-encoded already and may carry a query of its own.
         """
+        piece = self._time_limit.begin()
         try:
-            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
-                response = await self._send(method, path, query, body, content_type, accept)
-                try:
-                    content = await response.read()
-                finally:
-                    await response.aclose()
-        except TimeoutError:
+            response = await self._send(method, path, query, body, content_type, accept)
+            try:
+                content = await response.read()
+            finally:
+                await response.aclose()
+        except asyncio.CancelledError:
+            if not self._time_limit.has_ended(piece):
+                raise
             raise ConnectionFailed(f"{method} {path}: no answer in {REQUEST_TIMEOUT_SECONDS:g} seconds") from None
+        finally:
+            self._time_limit.end(piece)
         if response.status >= 400:
             raise from_status(response.status, content)
         if not response.content_type.startswith("application/json"):
             return content.decode("utf-8", "replace")
-        return orjson.loads(content)
+        return orjson.loads(content) if managed_fields else object_unmanaged(content)
 
     async def _send(
         self,
@@ -324,7 +344,8 @@ def _metadata_of(resource: Resource, answer: Object) -> Object:
 
 def _path(resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> str:
     """Names of roles may hold characters that mean something in a URL; no name holds "/" or "%"."""
-    return quote(resource.path(namespace, name, subresource), "/:@!$&'()*+,;=")
+    path = resource.path(namespace, name, subresource)
+    return path if _is_plain(path) else quote(path, "/:@!$&'()*+,;=")
 
 
 def _write_options(field_manager: str, dry_run: bool) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -13,6 +12,8 @@ from kubeloop.client.transport import ConnectionFailed
 
 # Unread bytes of a response. Full: reading from the socket pauses, and the server is held up by TCP.
 MAX_UNREAD_BYTES = 4 * 1024 * 1024
+# What is read of the head; servers send a dozen others.
+_HEADERS = frozenset((b"content-type", b"content-length", b"transfer-encoding", b"warning"))
 
 
 class Connection(asyncio.Protocol):
@@ -24,11 +25,12 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None  # whoever waits for the next thing to happen
         self._failure: str = ""  # set: nothing more will come
         self.idle_since = 0.0
+        self._parser = httptools.HttpResponseParser(self)  # of all responses, one after the other
+        self._chunks: list[bytes] = []
         self._reset()
 
     def _reset(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self._chunks: deque[bytes] = deque()
+        self._chunks = []
         self._unread_bytes = 0
         self._is_paused = False
         self._has_length = False
@@ -50,34 +52,41 @@ class Connection(asyncio.Protocol):
         """The last response is over, and the server will take another request."""
         return self.is_complete and self._may_be_reused and self.is_open
 
-    def send(self, message: bytes) -> None:
+    async def exchange(self, message: bytes) -> None:
+        """Send a request and wait for the head of its answer: on one that is open, and whose last response is over."""
         self._reset()
-        if self._transport is None or not self.is_open:
-            raise ConnectionFailed(self._failure or "connection closed")
+        assert self._transport is not None
         self._transport.write(message)
-
-    async def wait_for_head(self) -> None:
         while not self.has_head:
             await self._next()
 
     async def read(self) -> bytes:
         """The whole body."""
-        parts = [chunk async for chunk in self.chunks()]
+        parts: list[bytes] = []
+        while not self.is_complete:
+            parts += self._taken()
+            await self._next()
+        parts += self._taken()
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes; what came in several reads while nobody looked is handed out in one piece."""
         while True:
             if self._chunks:
-                chunk = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-                self._chunks.clear()
-                self._unread_bytes = 0
-                self._resume()
-                yield chunk
+                chunks = self._taken()
+                yield chunks[0] if len(chunks) == 1 else b"".join(chunks)
             elif self.is_complete:
                 return
             else:
                 await self._next()
+
+    def _taken(self) -> list[bytes]:
+        """What has come of the body since this was asked last."""
+        chunks, self._chunks, self._unread_bytes = self._chunks, [], 0
+        if self._is_paused and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return chunks
 
     def close(self) -> None:
         if self._transport is not None:
@@ -121,12 +130,14 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
+        if name not in _HEADERS:
+            return
         if name == b"content-type":
             self.content_type = value.decode("latin-1")
-        elif name in (b"content-length", b"transfer-encoding"):
-            self._has_length = True
         elif name == b"warning":
             self.warnings.append(value.decode("utf-8", "replace"))
+        else:
+            self._has_length = True
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -146,11 +157,6 @@ class Connection(asyncio.Protocol):
         if self.has_head:
             self.is_complete = True
             self._may_be_reused = self._parser.should_keep_alive()
-
-    def _resume(self) -> None:
-        if self._is_paused and self._transport is not None:
-            self._is_paused = False
-            self._transport.resume_reading()
 
     def _fail(self, why: str) -> None:
         self._failure = self._failure or why

@@ -18,6 +18,8 @@ from kubeloop.client.transport import ConnectionFailed, Request, Response
 # Full: a request waits for one under way to end. Watches are not counted (each informer has one), or a process with
 # many informers would lock itself out.
 MAX_REQUESTS_UNDER_WAY = 64
+# What the headers of requests were made into; full: all are made anew. They differ by verb and token.
+_MAX_REMEMBERED_HEADERS = 64
 # Full: a connection is closed instead of kept. As many as requests: bursts must not connect anew for each of them.
 MAX_IDLE_CONNECTIONS = MAX_REQUESTS_UNDER_WAY
 # Shorter than uvicorn's and other servers' 5 s: a request must not meet the server's own closing.
@@ -41,6 +43,7 @@ class Connections:
         self._server_name = server_name or self._host
         self._idle: deque[Connection] = deque()  # the newest last, and used first
         self._busy: dict[Connection, None] = {}
+        self._encoded_headers: dict[tuple[tuple[str, str], ...], str] = {}
         self._slots = asyncio.Semaphore(MAX_REQUESTS_UNDER_WAY)
 
     async def send(self, request: Request) -> Response:
@@ -69,7 +72,7 @@ class Connections:
             self._slots.release()
         self._busy.pop(connection, None)
         if connection.is_reusable and len(self._idle) < MAX_IDLE_CONNECTIONS:
-            connection.idle_since = self._now()
+            connection.idle_since = _now()
             self._idle.append(connection)
         else:
             connection.close()
@@ -78,28 +81,23 @@ class Connections:
         """Send, and wait for the head. A kept connection that the server closed meanwhile is no failure of a GET."""
         message = self._encode(request)
         kept = self._take_idle()
-        if kept is not None:
+        connection = kept or await self._connect(request)
+        while True:
+            self._busy[connection] = None
             try:
-                return await self._attempt(kept, message)
-            except ConnectionFailed:
-                if request.method != "GET" or kept.has_head:
+                await connection.exchange(message)
+                return connection
+            except BaseException as error:
+                del self._busy[connection]
+                connection.close()
+                is_stale = isinstance(error, ConnectionFailed) and connection is kept and not kept.has_head
+                if not is_stale or request.method != "GET":
                     raise
-        return await self._attempt(await self._connect(request), message)
-
-    async def _attempt(self, connection: Connection, message: bytes) -> Connection:
-        self._busy[connection] = None
-        try:
-            connection.send(message)
-            await connection.wait_for_head()
-        except BaseException:
-            self._busy.pop(connection, None)
-            connection.close()
-            raise
-        return connection
+            connection = await self._connect(request)
 
     def _take_idle(self) -> Connection | None:
-        oldest_useful = self._now() - IDLE_SECONDS
-        while self._idle and (self._idle[0].idle_since < oldest_useful or not self._idle[0].is_open):
+        oldest_useful = _now() - IDLE_SECONDS
+        while self._idle and self._idle[0].idle_since < oldest_useful:
             self._idle.popleft().close()
         while self._idle:
             connection = self._idle.pop()
@@ -122,21 +120,31 @@ class Connections:
         return connection
 
     def _encode(self, request: Request) -> bytes:
-        lines = [f"{request.method} {self._prefix}{request.target} HTTP/1.1", f"Host: {self._host_header}"]
-        lines += [f"{name}: {value}" for name, value in request.headers.items()]
+        target, length = request.target, ""
+        if not target.isascii() or not target.isprintable() or " " in target:
+            raise ValueError(f"spaces, line ends or non-ASCII characters in a request: {request.method} {target!r}")
         if request.body or request.method != "GET":
-            lines.append(f"Content-Length: {len(request.body)}")
-        head = "\r\n".join(lines)
-        if not head.isascii() or head.count("\n") != len(lines) - 1 or " " in request.target:
-            raise ValueError(f"spaces, line ends or non-ASCII characters in a request: {lines[0]!r}")
-        return f"{head}\r\n\r\n".encode() + request.body
+            length = f"Content-Length: {len(request.body)}\r\n"
+        key = tuple(request.headers.items())
+        headers = self._encoded_headers.get(key) or self._encode_headers(key)
+        head = f"{request.method} {self._prefix}{target} HTTP/1.1\r\n{headers}{length}\r\n"
+        return head.encode() + request.body
 
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+    def _encode_headers(self, headers: tuple[tuple[str, str], ...]) -> str:
+        lines = [f"{name}: {value}" for name, value in (("Host", self._host_header), *headers)]
+        for line in lines:
+            if not line.isascii() or "\n" in line or "\r" in line:
+                raise ValueError(f"line ends or non-ASCII characters in a header: {line.partition(':')[0]!r}")
+        if len(self._encoded_headers) >= _MAX_REMEMBERED_HEADERS:
+            self._encoded_headers.clear()
+        encoded = self._encoded_headers[headers] = "".join(f"{line}\r\n" for line in lines)
+        return encoded
 
 
 class _PooledResponse:
     """Gives its connection back when closed: for reuse if it was read to the end."""
+
+    __slots__ = ("_connection", "_holds_slot", "_is_closed", "_pool", "content_type", "status")
 
     def __init__(self, pool: Connections, connection: Connection, holds_slot: bool) -> None:
         self._pool, self._connection, self._holds_slot = pool, connection, holds_slot
@@ -153,6 +161,10 @@ class _PooledResponse:
         if not self._is_closed:
             self._is_closed = True
             self._pool.give_back(self._connection, self._holds_slot)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _keep_alive(sock: socket.socket) -> None:

@@ -18,6 +18,11 @@ def by_field(*path: str) -> IndexFunction:
     steps = path[0].split(".") if len(path) == 1 else path
 
     def values(obj: Object) -> Iterable[str]:
+        value: Any = obj
+        for step in steps:
+            value = value.get(step) if type(value) is dict else None
+        if type(value) is str:  # most are: asked for with every change of every object
+            return (value,) if value else ()
         found: list[Any] = [obj]
         for step in steps:
             found = [value[step] for value in _flat(found) if isinstance(value, dict) and step in value]

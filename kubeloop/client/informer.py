@@ -103,4 +103,5 @@ class Informer:
         for delta in deltas:
             for handler in self._handlers.of(delta):
                 handler(delta)
-        self._synced.set()
+        if not self._synced.is_set():
+            self._synced.set()

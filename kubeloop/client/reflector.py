@@ -19,6 +19,7 @@ from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, Expired, NotFound
 from kubeloop.apimachinery.meta import Object, is_older, key_of, metadata
 from kubeloop.apimachinery.resource import Resource
+from kubeloop.client import unmanaged
 from kubeloop.client.api import Api
 from kubeloop.client.store import Delta, Store
 from kubeloop.client.watching import ADDED, BOOKMARK, DELETED, MODIFIED
@@ -103,7 +104,10 @@ class Reflector:
                 continue_token=continue_token,
                 metadata_only=metadata_only,
             )
-            objects += map(self._trimmed, page["items"])
+            if not self._managed_fields:
+                for obj in page["items"]:
+                    unmanaged.drop(obj)
+            objects += page["items"]
             continue_token = metadata(page).get("continue") or ""
             if not continue_token:
                 break
@@ -124,6 +128,7 @@ class Reflector:
             timeout_seconds=int(MIN_WATCH_SECONDS * (1 + self._rng.random())),
             bookmarks=True,
             metadata_only=self._scope.metadata_only,
+            managed_fields=self._managed_fields,
         )
         async with aclosing(events):
             async for kind, obj in events:
@@ -140,7 +145,7 @@ class Reflector:
 
     def _put(self, obj: Object) -> None:
         """An object never goes back in time: loops rely on having seen what they saw. Only a list may say otherwise."""
-        delta = self._store.advance(self._trimmed(obj))
+        delta = self._store.advance(obj)
         if delta is not None:
             self._notify([delta])
 
@@ -151,12 +156,7 @@ class Reflector:
         if known is None or is_older(last, known):
             return  # it was made anew since
         self._store.remove(key)
-        self._notify([Delta(self._trimmed(last), None)])
-
-    def _trimmed(self, obj: Object) -> Object:
-        if not self._managed_fields:
-            obj["metadata"].pop("managedFields", None)
-        return obj
+        self._notify([Delta(last, None)])
 
     def _log_failure(self, error: ApiError) -> None:
         """A line when trouble begins; that it goes on is a detail."""

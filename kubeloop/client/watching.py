@@ -12,6 +12,7 @@ import orjson
 
 from kubeloop.apimachinery.errors import ApiError, Expired, from_status
 from kubeloop.apimachinery.meta import Object
+from kubeloop.client.unmanaged import event_unmanaged
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
@@ -44,15 +45,21 @@ class LineSplitter:
         return complete
 
 
-async def decode_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Sequence[WatchEvent]]:
-    """The events of each chunk, in order. An ERROR event is raised once those before it are out."""
+async def decode_events(
+    chunks: AsyncIterator[bytes], managed_fields: bool = True
+) -> AsyncIterator[Sequence[WatchEvent]]:
+    """The events of each chunk, in order. An ERROR event is raised once those before it are out.
+
+    Without `managed_fields` objects come without metadata.managedFields.
+    """
+    decode = orjson.loads if managed_fields else event_unmanaged
     lines = LineSplitter()
     async for chunk in chunks:
         events: list[WatchEvent] = []
         for line in lines.feed(chunk):
             if not line.strip():
                 continue
-            raw = orjson.loads(line)
+            raw = decode(line)
             event = WatchEvent(raw["type"], raw["object"])
             if event.type == ERROR:
                 if events:
