@@ -57,9 +57,10 @@ class _Memory(Generic[Remembered]):
     entries: OrderedDict[Key, Remembered] = field(default_factory=OrderedDict)
 
     def get(self, key: Key) -> Remembered | None:
-        if key in self.entries:
+        found = self.entries.get(key)
+        if found is not None:
             self.entries.move_to_end(key)
-        return self.entries.get(key)
+        return found
 
     def set(self, key: Key, value: Remembered) -> None:
         self.entries[key] = value
@@ -76,25 +77,25 @@ class EventCorrelator:
 
     def correlate(self, event: Object, now: datetime) -> Correlated | None:
         """None: the source has said enough about this object for now."""
-        event, key = self._aggregate(event, now)
+        source = _source_key(event)
+        event, key = self._aggregate(event, source, now)
         correlated = self._count(event, key)
-        return correlated if self._has_token(event, now) else None
+        return correlated if self._has_token(source, now) else None
 
     def written(self, correlated: Correlated, answer: Object) -> None:
         """The server's answer names the event that later repeats will patch."""
         record = _Written(name_of(answer), answer.get("count") or 1, answer.get("firstTimestamp") or "")
         self._written.set(correlated.key, record)
 
-    def _aggregate(self, event: Object, now: datetime) -> tuple[Object, Key]:
+    def _aggregate(self, event: Object, source: Key, now: datetime) -> tuple[Object, Key]:
         """From the tenth message of one reason within ten minutes on, they share one event."""
-        source = _source_key(event)
         key = (*source, event["reason"])
         record = self._similar.get(key)
         if record is None or (now - record.last).total_seconds() > SIMILAR_WITHIN_SECONDS:
             record = _Similar({}, now)
+            self._similar.set(key, record)
         record.messages[event["message"]] = None
         record.last = now
-        self._similar.set(key, record)
         if len(record.messages) < MAX_SIMILAR_EVENTS:
             return event, (*source, event["involvedObject"].get("fieldPath", ""), event["reason"], event["message"])
         del record.messages[next(iter(record.messages))]
@@ -116,25 +117,30 @@ class EventCorrelator:
         patch = {"count": record.count, "lastTimestamp": event["lastTimestamp"], "message": event["message"]}
         return Correlated(repeated, key, patch)
 
-    def _has_token(self, event: Object, now: datetime) -> bool:
+    def _has_token(self, source: Key, now: datetime) -> bool:
         """25 events at once about one object, then one every five minutes."""
-        key = _source_key(event)
-        tokens = self._tokens.get(key) or _Tokens(SPAM_BURST, now)
+        tokens = self._tokens.get(source)
+        if tokens is None:
+            tokens = _Tokens(SPAM_BURST, now)
+            self._tokens.set(source, tokens)
         refilled = (now - tokens.at).total_seconds() * SPAM_REFILL_PER_SECOND
         tokens.left, tokens.at = min(SPAM_BURST, tokens.left + refilled), now
         is_allowed = tokens.left >= 1
         if is_allowed:
             tokens.left -= 1
-        self._tokens.set(key, tokens)
         return is_allowed
 
 
 def _source_key(event: Object) -> Key:
-    source, about = event["source"], event["involvedObject"]
+    source, about = event["source"].get, event["involvedObject"].get
     return (
-        source.get("component", ""),
-        source.get("host", ""),
-        *(about.get(part, "") for part in ("kind", "namespace", "name", "uid", "apiVersion")),
+        source("component", ""),
+        source("host", ""),
+        about("kind", ""),
+        about("namespace", ""),
+        about("name", ""),
+        about("uid", ""),
+        about("apiVersion", ""),
         event["type"],
     )
 

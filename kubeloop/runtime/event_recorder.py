@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -18,7 +18,7 @@ import structlog
 
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError, NotFound, ServiceUnavailable, Timeout, TooManyRequests
-from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of, resource_version_of, uid_of
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, metadata
 from kubeloop.apimachinery.resource import EVENTS
 from kubeloop.client.api import STRATEGIC, Api
 from kubeloop.runtime.event_correlator import Correlated, EventCorrelator, new_event
@@ -34,7 +34,6 @@ MAX_WAITING_EVENTS = 250  # in each lane
 _MAX_TRIES = 12
 _RETRY_SECONDS = 10.0
 _TRIED_AGAIN = (TooManyRequests.code, ServiceUnavailable.code, Timeout.code)  # ConnectionFailed is a 503
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Lane:
@@ -73,7 +72,7 @@ class EventRecorder:
         self._api, self._component, self._host = api, component, host
         self._clock, self._rng, self._metrics = clock, rng, metrics
         self._lanes: dict[int, _Lane] = {}  # at most LANES
-        self._has_work = asyncio.Event()
+        self._tasks: asyncio.TaskGroup | None = None  # while it runs
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._correlator = EventCorrelator()
@@ -86,26 +85,32 @@ class EventRecorder:
         now = self._clock.now()
         about = reference_to(obj, field_path)
         event = new_event(about, self._component, self._host, event_type, reason, message, now, self._suffix(now))
-        dropped = self._lane_of(about).add(event)
+        lane = self._lane_of(about)
+        dropped = lane.add(event)
         if dropped is not None:
             self._dropped(dropped, "queue_full")
         self._is_idle.clear()
-        self._has_work.set()
+        self._attend(lane)
 
     async def run(self) -> None:
         """Send what waits, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            while True:
-                await self._has_work.wait()
-                self._has_work.clear()
+        async with asyncio.TaskGroup() as self._tasks:
+            try:
                 for lane in self._lanes.values():
-                    if not lane.is_idle and not lane.is_draining:
-                        lane.is_draining = True
-                        tasks.create_task(self._drain(lane), name=f"{self._component}: events")
+                    self._attend(lane)
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
 
     async def flush(self) -> None:
         """Wait until everything told so far is sent or given up: for a graceful stop, and for tests."""
         await self._is_idle.wait()
+
+    def _attend(self, lane: _Lane) -> None:
+        """A task for what waits, where there is none and there may be one."""
+        if self._tasks is not None and not lane.is_idle and not lane.is_draining:
+            lane.is_draining = True
+            self._tasks.create_task(self._drain(lane), name=f"{self._component}: events")
 
     async def _drain(self, lane: _Lane) -> None:
         await lane.drain(self._send)
@@ -114,7 +119,11 @@ class EventRecorder:
 
     def _lane_of(self, about: ReadOnlyObject) -> _Lane:
         named = f"{about.get('kind')} {about.get('namespace')} {about.get('name')}"
-        return self._lanes.setdefault(crc32(named.encode()) % LANES, _Lane())
+        number = crc32(named.encode()) % LANES
+        lane = self._lanes.get(number)
+        if lane is None:
+            lane = self._lanes[number] = _Lane()
+        return lane
 
     async def _send(self, event: Object) -> None:
         correlated = self._correlator.correlate(event, self._clock.now())
@@ -143,14 +152,14 @@ class EventRecorder:
                 )
             except NotFound:
                 pass  # its hour of life is over: begin a new one
-        return await self._api.create(EVENTS, correlated.event)
+        return await self._api.create(EVENTS, correlated.event, managed_fields=False)
 
     def _suffix(self, now: datetime) -> int:
         """Nanoseconds, as client-go names events, but never twice the same.
 
         The clock gives microseconds; chance gives the rest, so that recorders that speak at the same moment differ.
         """
-        nanoseconds = int((now - _EPOCH).total_seconds() * 1e6) * 1000 + self._rng.randrange(1000)
+        nanoseconds = int(now.timestamp() * 1e6) * 1000 + self._rng.randrange(1000)
         self._last_suffix = max(self._last_suffix + 1, nanoseconds)
         return self._last_suffix
 
@@ -163,13 +172,17 @@ class EventRecorder:
 
 def reference_to(obj: ReadOnlyObject, field_path: str = "") -> Object:
     """A core/v1 ObjectReference."""
-    reference = {
-        "kind": obj.get("kind", ""),
-        "namespace": namespace_of(obj),
-        "name": name_of(obj),
-        "uid": uid_of(obj),
-        "apiVersion": obj.get("apiVersion", ""),
-        "resourceVersion": resource_version_of(obj),
-        "fieldPath": field_path,
-    }
-    return {key: value for key, value in reference.items() if value}
+    meta = metadata(obj)
+    reference: Object = {}
+    for name, value in (
+        ("kind", obj.get("kind")),
+        ("namespace", meta.get("namespace")),
+        ("name", meta.get("name")),
+        ("uid", meta.get("uid")),
+        ("apiVersion", obj.get("apiVersion")),
+        ("resourceVersion", meta.get("resourceVersion")),
+        ("fieldPath", field_path),
+    ):
+        if value:
+            reference[name] = value
+    return reference

@@ -23,7 +23,7 @@ class Server:
         self._clock, self._broken = clock, broken
         self.taken: list[tuple[str, str, float]] = []
 
-    async def create(self, resource: Resource, event: Object) -> Object:
+    async def create(self, resource: Resource, event: Object, *, managed_fields: bool = True) -> Object:
         await self._clock.sleep(0.1)
         name = event["involvedObject"]["name"]
         if name == self._broken and self._clock.monotonic() < 5:
