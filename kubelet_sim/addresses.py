@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kubelet_sim.settings import Settings
 
@@ -53,13 +54,18 @@ class PodAddresses:
             del self._owners[address]
 
     def _candidates(self, block: str) -> Iterator[str]:
-        network = ipaddress.ip_network(block)
+        network = _network(block)
         hosts = network.num_addresses - _FIRST_HOST - 1
         start = self._next.get(block, 0)
         for i in range(hosts):
             offset = (start + i) % hosts
             self._next[block] = offset + 1
             yield str(network[offset + _FIRST_HOST])
+
+
+@lru_cache(maxsize=8192)  # a block a node; full: the least recent is read again
+def _network(block: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(block)
 
 
 def node_address(settings: Settings, index: int) -> str:

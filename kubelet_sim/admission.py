@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubelet_sim import eviction, sysctls
+from kubelet_sim.asked import amount, asked_for
 from kubelet_sim.state import Verdict
 from kubeloop.apimachinery.host_ports import HostPort, conflict, host_ports_of
 from kubeloop.apimachinery.meta import ReadOnlyObject, labels_of, name_of
 from kubeloop.apimachinery.node_affinity import required_node_affinity
-from kubeloop.apimachinery.pod_resources import pod_requests
-from kubeloop.apimachinery.quantity import Quantity, parse
+from kubeloop.apimachinery.quantity import parse
 from kubeloop.apimachinery.quota import is_extended
 from kubeloop.apimachinery.tolerations import NO_EXECUTE, is_tolerated, taints_of
 
@@ -70,15 +70,15 @@ class Ledger:
         """Than the pod `uid`."""
         entry = self._by_uid.get(uid)
         own = entry.amounts if entry else {}
-        return {name: amount - own.get(name, 0) for name, amount in self.used(node).items()}
+        return {name: number - own.get(name, 0) for name, number in self.used(node).items()}
 
     def ports(self, node: str) -> Sequence[HostPort]:
         return self._ports.get(node, ())
 
     def _change(self, node: str, amounts: Amounts, sign: int) -> None:
         used = self._used.setdefault(node, {})
-        for name, amount in amounts.items():
-            used[name] = used.get(name, 0) + sign * amount
+        for name, number in amounts.items():
+            used[name] = used.get(name, 0) + sign * number
 
 
 def objection(
@@ -149,7 +149,7 @@ def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) 
         requested = amounts.get(name, 0)
         if requested == 0:
             continue
-        in_use, capacity = used.get(name, 0), _amount(name, parse(str(allocatable.get(name, "0"))))
+        in_use, capacity = used.get(name, 0), amount(name, parse(str(allocatable.get(name, "0"))))
         if is_extended(name) and name not in allocatable:
             continue
         if in_use + requested > capacity:
@@ -161,8 +161,4 @@ def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) 
 
 def _amounts(pod: ReadOnlyObject) -> Amounts:
     """The pod itself counts, too."""
-    return {_PODS: 1} | {name: _amount(name, quantity) for name, quantity in pod_requests(pod).items()}
-
-
-def _amount(name: str, quantity: Quantity) -> int:
-    return quantity.milli_value() if name == "cpu" else quantity.value()
+    return {_PODS: 1, **asked_for(pod).amounts}

@@ -89,9 +89,9 @@ def defer(pod: ReadOnlyObject, runtime: PodRuntime, why: Verdict) -> tuple[PodRu
     before, generation = runtime.resize_pending, generation_of(pod)
     pending = replace(why, generation=generation)
     if before and before.generation == generation:
-        return replace(runtime, resize_pending=pending), ()
+        return runtime._replace(resize_pending=pending), ()
     message = f"Pod resize {why.reason}: {_summary(pod, generation, why.message)}"
-    return replace(runtime, resize_pending=pending), (Happening("Warning", "ResizeDeferred", message),)
+    return runtime._replace(resize_pending=pending), (Happening("Warning", "ResizeDeferred", message),)
 
 
 def accept(
@@ -105,14 +105,13 @@ def accept(
     for spec, container in zip(pod.containers, runtime.containers, strict=True):
         before, after = runtime.allocated.get(spec.name, _NOTHING), allocated.get(spec.name, _NOTHING)
         if container.state is State.RUNNING and before != after:
-            container = replace(container, resources=before, since=now)
+            container = container._replace(resources=before, since=now)
             if not container.stop_order and _needs_restart(spec, before, after):
-                container = replace(container, stop_order=StopOrder(now, None, is_restarted=True))
+                container = container._replace(stop_order=StopOrder(now, None, is_restarted=True))
                 kind = "Container" if spec.role is Role.REGULAR else "Init container"
                 told.append(Happening("Normal", "Killing", f"{kind} {spec.name} resize requires restart", spec))
         containers.append(container)
-    resized = replace(
-        runtime,
+    resized = runtime._replace(
         containers=tuple(containers),
         allocated=allocated,
         resize_pending=None,
@@ -126,9 +125,9 @@ def actuate(pod: ReadOnlyObject, runtime: PodRuntime, now: datetime) -> tuple[Po
     resizing = runtime.resizing
     if resizing is None or now < ends_at(resizing) or any(map(_awaits_restart, runtime.containers)):
         return runtime, ()
-    containers = tuple(replace(one, resources=None) if one.resources else one for one in runtime.containers)
+    containers = tuple(one._replace(resources=None) if one.resources else one for one in runtime.containers)
     message = f"Pod resize completed: {_summary(pod, resizing.generation)}"
-    return replace(runtime, containers=containers, resizing=None), (Happening("Normal", "ResizeCompleted", message),)
+    return runtime._replace(containers=containers, resizing=None), (Happening("Normal", "ResizeCompleted", message),)
 
 
 def with_what_it_has(pod: ReadOnlyObject, runtime: PodRuntime) -> ReadOnlyObject:

@@ -18,9 +18,9 @@ after a while. An image whose name contains `invalid` or `does-not-exist` cannot
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kubelet_sim import commands, images
 from kubelet_sim.annotations import NEVER, BehaviourError, error, is_late, said, seconds
@@ -40,8 +40,7 @@ WORDS = frozenset((*_OWN_WORDS, "memory-usage", *(kind.value for kind in Kind)))
 _UNPULLABLE = ("invalid", "does-not-exist")
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(NamedTuple):
     """Seconds count from the container's start. NEVER is infinite.
 
     `hook_seconds`: how long its preStop hook takes. `stop_seconds`: from the signal to stop, which comes after that.
@@ -55,7 +54,7 @@ class Behaviour:
     stop_seconds: float = _STOP_SECONDS
     is_pullable: bool = True
     image_error: str = ""  # why the name of its image cannot be read
-    probes: Probes = field(default_factory=dict)
+    probes: Probes = MappingProxyType({})
     ends_since: datetime | None = None  # exit_after_seconds count from then at the earliest
 
 

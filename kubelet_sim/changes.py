@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from datetime import datetime
 
 from kubelet_sim import last_words, moments
@@ -16,15 +15,15 @@ FORGIVEN_AFTER_SECONDS = 600.0
 
 
 def begin_pull(scene: Scene) -> Container:
-    return replace(scene.container, since=scene.now, image=scene.spec.image)
+    return scene.container._replace(since=scene.now, image=scene.spec.image)
 
 
 def fail_pull(scene: Scene) -> Container:
-    return replace(scene.container, since=scene.now, pull_failures=scene.container.pull_failures + 1)
+    return scene.container._replace(since=scene.now, pull_failures=scene.container.pull_failures + 1)
 
 
 def note_time(scene: Scene) -> Container:
-    return replace(scene.container, since=scene.now)
+    return scene.container._replace(since=scene.now)
 
 
 def start(scene: Scene) -> Container:
@@ -36,8 +35,7 @@ def begun(scene: Scene) -> Container:
     before = scene.container
     restarts_so_far = _restarts_of_next(before)
     run = Run(next_run_id(scene.pod.uid, before), scene.spec.image, scene.now)
-    return replace(
-        before,
+    return before._replace(
         since=scene.now,
         run=run,
         last_run=before.run or before.last_run,
@@ -70,9 +68,9 @@ def ended(container: Container, at: datetime, exit_code: int, reason: str = "", 
     run = container.run
     assert run is not None and run.started_at is not None
     reason = reason or ("Error" if exit_code else "Completed")
-    over = replace(run, finished_at=at, exit_code=exit_code, reason=reason, message=message)
+    over = run._replace(finished_at=at, exit_code=exit_code, reason=reason, message=message)
     is_forgiven = (at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
-    return replace(container, since=at, run=over, crashes=0 if is_forgiven else container.crashes)
+    return container._replace(since=at, run=over, crashes=0 if is_forgiven else container.crashes)
 
 
 def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime) -> PodRuntime:
@@ -82,10 +80,10 @@ def ended_by_force(runtime: PodRuntime, name: str, exit_code: int, now: datetime
         if container.name != name or container.state is not State.RUNNING or container.run is None:
             return container
         reason = "Error" if exit_code else "Completed"
-        run = replace(container.run, finished_at=now, exit_code=exit_code, reason=reason)
-        return replace(container, state=State.EXITED, since=now, run=run)
+        run = container.run._replace(finished_at=now, exit_code=exit_code, reason=reason)
+        return container._replace(state=State.EXITED, since=now, run=run)
 
-    return replace(runtime, containers=tuple(map(killed, runtime.containers)))
+    return runtime._replace(containers=tuple(map(killed, runtime.containers)))
 
 
 def next_run_id(uid: str, container: Container) -> str:

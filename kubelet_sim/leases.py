@@ -68,7 +68,7 @@ class LeaseReconciler:
         lease = self._latest.get(name) or await self._current(name, node_uid)
         renewed = {**lease, "spec": {**lease.get("spec", {}), **self._spec(name)}}
         try:
-            self._latest[name] = await self._api.update(LEASES, renewed)
+            self._latest[name] = await self._api.update(LEASES, renewed, managed_fields=False)
         except (Conflict, NotFound):
             self._latest.pop(name, None)
             raise

@@ -43,14 +43,14 @@ def plan(
     runtime, before = _until_deadline(pod, runtime, now)
     runtime, judged = _judge(pod, runtime, now, sentence)
     runtime, ordered = _order_to_stop(pod, runtime, now)
-    runtime, happened = transitions.advance(pod, runtime, now)
+    runtime, happened, next_step_at = transitions.advance(pod, runtime, now)
     runtime, resized = allocation.actuate(obj, runtime, now)
     is_over = not runtime.is_running
     return Plan(
         runtime=runtime,
         status=status_of(obj, pod, runtime, now),
         happenings=[*before, *judged, *ordered, *happened, *resized],
-        wake_at=_wake_at(pod, runtime, now),
+        wake_at=_wake_at(pod, runtime, now, next_step_at),
         is_removable=is_over and pod.deletion_deadline is not None,
     )
 
@@ -58,7 +58,7 @@ def plan(
 def reject(runtime: PodRuntime, objection: Verdict) -> tuple[PodRuntime, Happening]:
     """The node does not take the pod: none of its containers will ever start."""
     verdict = replace(objection, message=f"Pod was rejected: {objection.message}")
-    rejected = replace(runtime, verdict=verdict, is_rejected=True, containers=())
+    rejected = runtime._replace(verdict=verdict, is_rejected=True, containers=())
     return rejected, Happening("Warning", objection.reason, objection.message)
 
 
@@ -67,7 +67,8 @@ def _until_deadline(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[P
     deadline = _deadline(pod, runtime)
     if deadline is None or now < deadline or runtime.verdict or runtime.stopping_since:
         return runtime, ()
-    return transitions.advance(pod, runtime, deadline)
+    runtime, happened, _ = transitions.advance(pod, runtime, deadline)
+    return runtime, happened
 
 
 def _judge(
@@ -76,12 +77,12 @@ def _judge(
     if runtime.verdict or pod.phase in TERMINAL:
         return runtime, ()
     if sentence:
-        return replace(runtime, verdict=sentence), (Happening("Warning", sentence.reason, sentence.message),)
+        return runtime._replace(verdict=sentence), (Happening("Warning", sentence.reason, sentence.message),)
     deadline = _deadline(pod, runtime)
     if deadline is None or now < deadline:
         return runtime, ()
     told = Happening("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
-    return replace(runtime, verdict=DEADLINE_EXCEEDED), (told,)
+    return runtime._replace(verdict=DEADLINE_EXCEEDED), (told,)
 
 
 def _order_to_stop(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, Sequence[Happening]]:
@@ -94,11 +95,11 @@ def _order_to_stop(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[Po
         for spec, container in zip(pod.containers, runtime.containers, strict=True)
         if container.state is State.RUNNING
     ]
-    return replace(runtime, stopping_since=now), told
+    return runtime._replace(stopping_since=now), told
 
 
-def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
-    moments = [transitions.next_due(pod, runtime, now), readiness.next_change(pod, runtime, now)]
+def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime, next_step_at: datetime | None) -> datetime | None:
+    moments = [next_step_at, readiness.next_change(pod, runtime, now)]
     if runtime.resizing and now < allocation.ends_at(runtime.resizing):
         moments.append(allocation.ends_at(runtime.resizing))
     if runtime.verdict is None and pod.phase not in TERMINAL:

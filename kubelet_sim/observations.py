@@ -6,7 +6,7 @@ A container runtime reports these (runtime.py); the reconciler applies them befo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from kubelet_sim import changes, probing, tales
@@ -95,7 +95,7 @@ def applied(
         scene = Scene(pod, runtime, pod.containers[index], runtime.containers[index], now)
         container, happened = _apply(scene, one)
         containers = (*runtime.containers[:index], container, *runtime.containers[index + 1 :])
-        runtime = replace(runtime, containers=containers)
+        runtime = runtime._replace(containers=containers)
         told += happened
     return runtime, told
 
@@ -119,28 +119,28 @@ def _apply(scene: Scene, one: Observation) -> Applied:
 def _if_creating(scene: Scene, at: datetime, change: Callable[[Scene], Applied]) -> Applied:
     if scene.container.state is not State.CREATING:
         return scene.container, ()
-    return change(replace(scene, now=at))
+    return change(scene._replace(now=at))
 
 
 def _started(scene: Scene) -> Applied:
-    return replace(changes.begun(scene), state=State.RUNNING), (tales.started(scene.spec),)
+    return changes.begun(scene)._replace(state=State.RUNNING), (tales.started(scene.spec),)
 
 
 def _start_failed(scene: Scene, message: str) -> Applied:
     failed = changes.ended(changes.begun(scene), scene.now, START_ERROR_CODE, START_ERROR, message)
-    return replace(failed, state=State.EXITED), (tales.start_failed(scene.spec, message),)
+    return failed._replace(state=State.EXITED), (tales.start_failed(scene.spec, message),)
 
 
 def _not_started(scene: Scene) -> Applied:
     before = scene.container
-    return replace(before, state=State.EXITED if before.run else State.WAITING), ()
+    return before._replace(state=State.EXITED if before.run else State.WAITING), ()
 
 
 def _ended(scene: Scene, end: Ended) -> Applied:
     if not _is_running(scene, end.run_id):
         return scene.container, ()
     over = changes.ended(scene.container, end.at, end.exit_code, end.reason, end.message)
-    return replace(over, state=State.EXITED), ()
+    return over._replace(state=State.EXITED), ()
 
 
 def _checked(scene: Scene, check: Checked) -> Applied:

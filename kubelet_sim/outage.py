@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from kubelet_sim.state import Container, PodRuntime, State
@@ -18,7 +17,7 @@ def after_reboot(runtime: PodRuntime, rebooted_at: datetime) -> PodRuntime:
         _dead(container, rebooted_at) if _ran_before(container, rebooted_at) else container
         for container in runtime.containers
     )
-    return replace(runtime, containers=tuple(containers))
+    return runtime._replace(containers=tuple(containers))
 
 
 def _ran_before(container: Container, moment: datetime) -> bool:
@@ -28,5 +27,5 @@ def _ran_before(container: Container, moment: datetime) -> bool:
 
 def _dead(container: Container, moment: datetime) -> Container:
     assert container.run is not None
-    run = replace(container.run, finished_at=moment, exit_code=_EXIT_CODE, reason="Unknown")
-    return replace(container, state=State.EXITED, since=moment, run=run, stop_order=None)
+    run = container.run._replace(finished_at=moment, exit_code=_EXIT_CODE, reason="Unknown")
+    return container._replace(state=State.EXITED, since=moment, run=run, stop_order=None)

@@ -41,7 +41,7 @@ def conditions_of(
         containers_ready,
         _TRUE,
     )
-    current = conditions.conditions_of(obj)
+    current = {condition["type"]: condition for condition in conditions.conditions_of(obj)}
     found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
     if runtime.verdict and runtime.verdict.is_disruption and phase in TERMINAL:
         found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
@@ -49,8 +49,11 @@ def conditions_of(
     if pod.restarts_all:
         found[restarting.CONDITION] = _all_restarting(runtime, phase)
         about[restarting.CONDITION] = None
-    generation = generation_of(obj)
-    return [_condition(current, type_, outcome, about.get(type_, generation), now) for type_, outcome in found.items()]
+    generation, at = generation_of(obj), format_time(now)
+    return [
+        _condition(current.get(type_) or {}, type_, outcome, about.get(type_, generation), at)
+        for type_, outcome in found.items()
+    ]
 
 
 def _resize(runtime: PodRuntime) -> dict[str, Outcome]:
@@ -77,22 +80,22 @@ def has_sandbox(runtime: PodRuntime) -> bool:
     )
 
 
-def _condition(
-    current: Sequence[Mapping[str, Any]], type_: str, outcome: Outcome, generation: int | None, now: datetime
-) -> Object:
+def _condition(before: Mapping[str, Any], type_: str, outcome: Outcome, generation: int | None, now: str) -> Object:
     """`generation`: None where a kubelet does not say which one it is about."""
     status, reason, message = outcome
-    before = conditions.get_condition(current, type_) or {}
     text = "True" if status else "False"
     since = before.get("lastTransitionTime") if before.get("status") == text else None
-    condition = {
-        "type": type_,
-        **({} if generation is None else {"observedGeneration": generation}),
-        "status": text,
-        "lastProbeTime": before.get("lastProbeTime"),
-        "lastTransitionTime": since or format_time(now),
-    }
-    return condition | {key: value for key, value in (("reason", reason), ("message", message)) if value}
+    condition: Object = {"type": type_}
+    if generation is not None:
+        condition["observedGeneration"] = generation
+    condition["status"] = text
+    condition["lastProbeTime"] = before.get("lastProbeTime")
+    condition["lastTransitionTime"] = since or now
+    if reason:
+        condition["reason"] = reason
+    if message:
+        condition["message"] = message
+    return condition
 
 
 def _containers_ready(pod: PodSpec, phase: str, statuses: Sequence[Mapping[str, Any]]) -> Outcome:

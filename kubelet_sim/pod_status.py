@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from kubelet_sim import allocation, container_status, pod_conditions
+from kubelet_sim.asked import asked_for
 from kubelet_sim.phase import TERMINAL, phase_of
-from kubelet_sim.state import PodRuntime, PodSpec, Role
+from kubelet_sim.state import STATUS_FIELDS, PodRuntime, PodSpec, Role
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
-from kubeloop.apimachinery.pod_resources import Quantities, is_pod_level, pod_limits, pod_requests
 from kubeloop.apimachinery.times import format_time
 
 # The fields of the status that are a kubelet's; qosClass is decided by the API server.
@@ -46,19 +46,17 @@ def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datet
     }
     if runtime.is_rejected:
         return status
-    statuses = [
-        container_status.status_of(pod, runtime, spec, container, now)
-        for spec, container in zip(pod.containers, runtime.containers, strict=True)
-    ]
-    by_role = list(zip((spec.role for spec in pod.containers), statuses, strict=True))
-    status |= {
-        "conditions": pod_conditions.conditions_of(obj, pod, runtime, phase, statuses, now),
-        "initContainerStatuses": [one for role, one in by_role if role in (Role.INIT, Role.SIDECAR)],
-        "ephemeralContainerStatuses": [one for role, one in by_role if role is Role.EPHEMERAL],
-        "containerStatuses": sorted((one for role, one in by_role if role is Role.REGULAR), key=lambda s: s["name"]),
-        **_addresses(obj, runtime),
-        **_resources(obj, runtime),
-    }
+    statuses: list[Object] = []
+    by_field: dict[str, list[Object]] = {field: [] for field in STATUS_FIELDS.values()}
+    for spec, container in zip(pod.containers, runtime.containers, strict=True):
+        one = container_status.status_of(pod, runtime, spec, container, now)
+        statuses.append(one)
+        by_field[STATUS_FIELDS[spec.role]].append(one)
+    by_field[STATUS_FIELDS[Role.REGULAR]].sort(key=lambda one: one["name"])
+    status |= by_field
+    status["conditions"] = pod_conditions.conditions_of(obj, pod, runtime, phase, statuses, now)
+    status |= _addresses(obj, runtime)
+    status |= _resources(obj, runtime)
     return {field: value for field, value in status.items() if value not in ("", [])}
 
 
@@ -84,17 +82,6 @@ def _addresses(obj: ReadOnlyObject, runtime: PodRuntime) -> Object:
 
 def _resources(obj: ReadOnlyObject, runtime: PodRuntime) -> Object:
     """What the pod as a whole has, and what it is allocated."""
-    requests = _texts(pod_requests(obj))
+    requests = asked_for(obj).requests
     allocated = {"allocatedResources": requests} if requests else {}
-    has = allocation.with_what_it_has(obj, runtime)
-    requests, limits = _texts(pod_requests(has)) if has is not obj else requests, _texts(pod_limits(has))
-    effective = {"requests": _of_pod_level(requests), "limits": _of_pod_level(limits)}
-    return {"resources": {field: values for field, values in effective.items() if values}, **allocated}
-
-
-def _texts(quantities: Quantities) -> dict[str, str]:
-    return {name: str(quantity) for name, quantity in quantities.items()}
-
-
-def _of_pod_level(values: dict[str, str]) -> dict[str, str]:
-    return {name: text for name, text in values.items() if is_pod_level(name)}
+    return {"resources": asked_for(allocation.with_what_it_has(obj, runtime)).of_pod_level, **allocated}

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from kubelet_sim import admission, allocation, changes, lifecycle, node_images, observations, outage, pod_spec, recovery
+from kubelet_sim import admission, allocation, changes, lifecycle, node_images, observations, outage, pod_spec, tales
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments, ClaimProblem
+from kubelet_sim.echoes import Echoes
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pressure import Pressures
+from kubelet_sim.recovery import recover
 from kubelet_sim.references import References
 from kubelet_sim.runtime import ContainerRuntime
 from kubelet_sim.settings import Settings
@@ -29,7 +31,7 @@ from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.status_patch import status_patch
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_older, key_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_older, key_of, resource_version_of, uid_of
 from kubeloop.apimachinery.resource import PODS
 from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import STRATEGIC, Api
@@ -71,6 +73,7 @@ class PodReconciler:
         self._runtimes: dict[ObjectKey, PodRuntime] = {}
         # The newest answer of each pod that the informer has not caught up with: no status is written twice.
         self._answers: dict[ObjectKey, Object] = {}
+        self._echoes = Echoes()
         self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
         pods.add_handler(self._note)
         pods.index_field("spec.nodeName")
@@ -79,9 +82,13 @@ class PodReconciler:
         """The key to reconcile where the pod is on a node of this process."""
         return (key_of(pod),) if _node_of(pod) in self._identities else ()
 
+    def is_news(self, old: ReadOnlyObject, new: ReadOnlyObject) -> bool:
+        """A predicate: whether an update may ask for something, as the echo of a status written here does not."""
+        return not self._echoes.is_echo(key_of(new), resource_version_of(new))
+
     async def reconcile(self, key: ObjectKey) -> Result:
         obj = self._newest(key)
-        if obj is None or not self.keys(obj):
+        if obj is None or _node_of(obj) not in self._identities:
             return DONE
         if key not in self._runtimes and self._nodes.get(ObjectKey("", _node_of(obj))) is None:
             return RequeueAfter(_WITHOUT_NODE_SECONDS)  # the node is not registered yet: what it has is not known
@@ -99,11 +106,11 @@ class PodReconciler:
         self._runtimes[key] = plan.runtime
         await self._tell(obj, plan.happenings)
         await self._containers.carry_out(obj, pod, plan.runtime)
-        await self._write_status(obj, plan.status)
+        must_look_again = await self._write_status(obj, pod, plan.status)
         if plan.is_removable:
             self._attachments.release(pod.uid)
             await self._remove(pod)
-        return self._until(plan)
+        return RequeueAfter(0) if must_look_again else self._until(plan)
 
     # --- what is known before anything is decided
 
@@ -165,11 +172,11 @@ class PodReconciler:
         """A pod seen for the first time: taken or rejected; one that was here before a restart is taken up again."""
         node_name, identity = _node_of(obj), self._identities[_node_of(obj)]
         pull_seconds = self._settings.image_pull_seconds * self._rng.random()
-        runtime = recovery.recover(obj, pod, identity.address, pull_seconds, self._clock.now())
+        runtime = recover(obj, pod, identity.address, pull_seconds, self._clock.now())
         if pod.phase in TERMINAL:
             return runtime
         if not _was_admitted(obj):
-            await self._tell(obj, [_annotation_warning(error) for error in pod_spec.annotation_errors(obj)])
+            await self._tell(obj, [tales.annotation_error(error) for error in pod_spec.annotation_errors(obj)])
             await self._tell(obj, self._containers.remarks(obj))
             node = self._nodes.get(ObjectKey("", node_name)) or {}
             used, ports = self._ledger.used(node_name), self._ledger.ports(node_name)
@@ -181,7 +188,7 @@ class PodReconciler:
         if allocation.is_changed(obj, runtime.allocated):
             obj = allocation.with_allocated(obj, runtime.allocated)
         self._ledger.change(node_name, obj, pod.uid)
-        return replace(runtime, ip=self._address(obj, runtime.ip, identity))
+        return runtime._replace(ip=self._address(obj, runtime.ip, identity))
 
     async def _with_observations(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Remembered at once: what has been observed is not told twice."""
@@ -202,10 +209,9 @@ class PodReconciler:
         await self._tell(obj, [Happening("Warning", "FailedMount", error) for error in new])
         missing = tuple(problems.pull_secrets)
         if missing and missing != runtime.missing_pull_secrets:
-            await self._tell(obj, [_no_pull_secrets(missing)])
+            await self._tell(obj, [tales.no_pull_secrets(missing)])
         absent = node_images.missing(obj, lambda: self._on_node(_node_of(obj)), self._containers.runs)
-        return replace(
-            runtime,
+        return runtime._replace(
             mount_errors=tuple(problems.mount_errors),
             config_errors=problems.config_errors,
             missing_pull_secrets=missing,
@@ -219,25 +225,25 @@ class PodReconciler:
         """Its containers start when every claim is bound and every volume attached."""
         node = self._nodes.get(ObjectKey("", _node_of(obj)))
         if runtime.is_rejected or pod.phase in TERMINAL or runtime.stopping_since or node is None:
-            return replace(runtime, unattached=(), claim_problem="")
+            return runtime._replace(unattached=(), claim_problem="")
         try:
             missing, why = tuple(await self._attachments.missing(obj, node)), ""
         except ClaimProblem as problem:
             missing, why = (problem.volume,), str(problem)
             if runtime.has_unstarted and why != runtime.claim_problem:
-                await self._tell(obj, [_unmounted(problem)])
+                await self._tell(obj, [tales.unmounted(problem.volume, str(problem))])
         if not runtime.has_unstarted:
             missing, why = (), ""
-        return replace(runtime, unattached=missing, claim_problem=why)
+        return runtime._replace(unattached=missing, claim_problem=why)
 
     async def _with_allocation(
         self, obj: Object, pod: PodSpec, runtime: PodRuntime
     ) -> tuple[Object, PodSpec, PodRuntime]:
         """The pod as its node sees it: with what is allocated to its containers, which follows what is asked for."""
         if runtime.is_rejected or not allocation.is_changed(obj, runtime.allocated):
-            return obj, pod, replace(runtime, resize_pending=None) if runtime.resize_pending else runtime
+            return obj, pod, runtime._replace(resize_pending=None) if runtime.resize_pending else runtime
         if pod.phase in TERMINAL or pod.deletion_deadline or runtime.stopping_since:
-            return self._as_allocated(obj, replace(runtime, resize_pending=None))
+            return self._as_allocated(obj, runtime._replace(resize_pending=None))
         name = _node_of(obj)
         node = self._nodes.get(ObjectKey("", name)) or {}
         objection = admission.no_room(obj, node, self._ledger.used_by_others(name, pod.uid))
@@ -283,18 +289,32 @@ class PodReconciler:
         for one in happenings:
             await recorder.event(obj, one.event_type, one.reason, one.message, one.field_path)
 
-    async def _write_status(self, obj: ReadOnlyObject, status: Object) -> None:
+    async def _write_status(self, obj: ReadOnlyObject, pod: PodSpec, status: Object) -> bool:
+        """Whether more was heard of the pod meanwhile than the echo of this."""
         patch = status_patch(obj, status)
         if patch is None:
-            return
-        key = key_of(obj)
+            return False
+        key, settled = pod.key, ""
+        write = partial(self._api.patch, patch_type=STRATEGIC, subresource="status", managed_fields=False)
+        self._echoes.write_begins(key)
         try:
-            answer = await self._api.patch(
-                PODS, key.name, patch, key.namespace, patch_type=STRATEGIC, subresource="status"
-            )
+            answer = await write(PODS, key.name, patch, key.namespace)
+            self._keep(answer)
+            if self._is_settled(answer, pod):
+                settled = resource_version_of(answer)
         except NotFound:
-            return  # gone; the informer will say so
-        self._keep(answer)
+            pass  # gone; the informer will say so
+        finally:
+            must_look_again = self._echoes.write_ends(key, settled)
+        return must_look_again
+
+    def _is_settled(self, answer: ReadOnlyObject, pod: PodSpec) -> bool:
+        """Whether another look would find nothing to do: that a pod is over has consequences, and processes, stages
+        and faults may go by what its status says.
+        """
+        if answer["status"].get("phase") in TERMINAL or self._faults or self._stages.takes(answer):
+            return False
+        return not any(spec.is_real for spec in pod.containers)
 
     def _keep(self, answer: Object) -> None:
         known = self._pods.get(key_of(answer))
@@ -324,8 +344,8 @@ class PodReconciler:
     def _note(self, delta: Delta) -> None:
         """Before the reconcile of the same change: what is over frees its room, what was here keeps its own."""
         obj = delta.obj
-        if not self.keys(obj) and key_of(obj) not in self._runtimes:  # a node may have gone before its pods
-            return
+        if _node_of(obj) not in self._identities and key_of(obj) not in self._runtimes:
+            return  # a node may have gone before its pods, whose runtimes stay until they do
         if delta.new is None or _uid_changed(delta):
             self._forget(delta.old or obj)
         if delta.new is not None:
@@ -350,6 +370,7 @@ class PodReconciler:
         key, uid = key_of(obj), uid_of(obj)
         self._runtimes.pop(key, None)
         self._answers.pop(key, None)
+        self._echoes.forget(key)
         self._late.pop(key, None)
         self._stages.forget(key)
         self._removed.discard(uid)
@@ -368,26 +389,6 @@ class PodReconciler:
 
 def _node_of(pod: ReadOnlyObject) -> str:
     return (pod.get("spec") or {}).get("nodeName") or ""
-
-
-def _annotation_warning(error: str) -> Happening:
-    return Happening("Warning", "InvalidBehaviour", error)
-
-
-def _no_pull_secrets(names: Sequence[str]) -> Happening:
-    message = (
-        f"Unable to retrieve some image pull secrets ({', '.join(names)}); "
-        "attempting to pull the image may not succeed."
-    )
-    return Happening("Warning", "FailedToRetrieveImagePullSecret", message)
-
-
-def _unmounted(problem: ClaimProblem) -> Happening:
-    message = (
-        f"Unable to attach or mount volumes: unmounted volumes=[{problem.volume}], unattached volumes=[], "
-        f"failed to process volumes=[{problem.volume}]: {problem}"
-    )
-    return Happening("Warning", "FailedMount", message)
 
 
 def _was_admitted(pod: ReadOnlyObject) -> bool:

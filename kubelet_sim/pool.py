@@ -35,6 +35,9 @@ class Pool(Mapping[str, NodeIdentity]):
     def __getitem__(self, name: str) -> NodeIdentity:
         return self._identities[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._identities
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._identities)
 

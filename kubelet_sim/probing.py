@@ -8,7 +8,7 @@ are not looked at: a pod whose probes pass costs nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from kubelet_sim import restarts
@@ -90,8 +90,8 @@ def after(scene: Scene, kind: Kind, check: Check) -> Container:
         in_a_row=in_a_row,
         next_seconds=check.seconds + max(check.probe.period, _length(check.probe, check.outcome)),
     )
-    container = replace(scene.container, probed={**scene.container.probed, kind: changed})
-    return replace(container, stop_order=_order(scene, kind, check)) if is_fatal(scene, kind, check) else container
+    container = scene.container._replace(probed={**scene.container.probed, kind: changed})
+    return container._replace(stop_order=_order(scene, kind, check)) if is_fatal(scene, kind, check) else container
 
 
 def is_asked(scene: Scene, kind: Kind) -> bool:

@@ -7,7 +7,6 @@ nothing runs any more they go through the pod's start again, init containers fir
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -48,10 +47,10 @@ def begin(pod: PodSpec, runtime: PodRuntime) -> tuple[PodRuntime, Sequence[Happe
     ]
     order = StopOrder(since, 0.0, is_restarted=True)
     containers = tuple(
-        replace(one, stop_order=order) if one.state in UP and spec.role is not Role.EPHEMERAL else one
+        one._replace(stop_order=order) if one.state in UP and spec.role is not Role.EPHEMERAL else one
         for spec, one in pairs
     )
-    return replace(runtime, containers=containers, restarting_since=since), told
+    return runtime._replace(containers=containers, restarting_since=since), told
 
 
 def ends_at(pod: PodSpec, runtime: PodRuntime) -> datetime | None:
@@ -73,14 +72,13 @@ def end(pod: PodSpec, runtime: PodRuntime, at: datetime) -> PodRuntime:
         one if spec.role is Role.EPHEMERAL or one.run is None else _reset(one, at)
         for spec, one in zip(pod.containers, runtime.containers, strict=True)
     )
-    return replace(runtime, containers=containers, restarting_since=None)
+    return runtime._replace(containers=containers, restarting_since=None)
 
 
 def _reset(container: Container, at: datetime) -> Container:
     assert container.run is not None
     run = Run("", container.run.image, None, None, 137, restarts.RESTARTED_WITH_ALL, MESSAGE)
-    return replace(
-        container,
+    return container._replace(
         state=State.RESET,
         since=at,
         run=run,

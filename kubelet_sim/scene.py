@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     pod: PodSpec
     runtime: PodRuntime
     spec: ContainerSpec

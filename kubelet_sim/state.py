@@ -1,20 +1,23 @@
 """What a node's container runtime remembers of a pod, and the pod's spec as the simulation reads it.
 
-Plain frozen values: `transitions` makes the next from the last, `recovery` makes them anew from a pod's status,
+Values that never change: `transitions` makes the next from the last, `recovery` makes them anew from a pod's status,
 `pod_status` writes them down as a status.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kubelet_sim.behaviour import Behaviour
 from kubelet_sim.probes import Kind
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class State(StrEnum):
@@ -60,8 +63,7 @@ STATUS_FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerSpec:
+class ContainerSpec(NamedTuple):
     """A container of the pod's spec; `fields` is its JSON. `is_real`: it is a process, and what happens to it is
     observed (observations.py) instead of foreseen.
     """
@@ -74,8 +76,7 @@ class ContainerSpec:
     is_real: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PodSpec:
+class PodSpec(NamedTuple):
     """`containers`: init containers and sidecars first, ephemeral ones last, each kind in the order of the spec."""
 
     key: ObjectKey
@@ -88,7 +89,7 @@ class PodSpec:
     deletion_grace_seconds: float = 0
     phase: str = ""  # what the API says; a terminal one is never left again
     restarts_all: bool = False  # a container may have the whole pod start anew
-    obj: ReadOnlyObject = field(default_factory=dict, repr=False, compare=False)  # what was read
+    obj: ReadOnlyObject = NOTHING  # what was read
 
     @property
     def title(self) -> str:
@@ -100,8 +101,7 @@ class PodSpec:
         return self.containers[0].role is not Role.REGULAR
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run of a container; it is over when `finished_at` is set."""
 
     id: str
@@ -135,8 +135,7 @@ class StopOrder:
     is_restarted: bool  # whatever its exit code
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """`run` is the current or latest run, `last_run` the one before; `crashes` counts restarts not yet forgiven.
 
     `probed` and `stop_order` are of the current or latest run.
@@ -151,7 +150,7 @@ class Container:
     crashes: int = 0
     pull_failures: int = 0
     image: str = ""  # the image being pulled
-    probed: Mapping[Kind, Probed] = field(default_factory=dict)
+    probed: Mapping[Kind, Probed] = NOTHING
     stop_order: StopOrder | None = None
     resources: Mapping[str, Any] | None = None  # what it runs with, where that is not what is allocated
 
@@ -177,8 +176,7 @@ class Resizing:
     pod_before: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PodRuntime:
+class PodRuntime(NamedTuple):
     """`containers` are in the order of `PodSpec.containers`. `stopping_since`: the pod is to end."""
 
     uid: str
@@ -196,16 +194,16 @@ class PodRuntime:
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had
     # Container name -> resources; those of the pod as a whole are allocation.POD's.
-    allocated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    allocated: Mapping[str, Mapping[str, Any]] = NOTHING
     resize_pending: Verdict | None = None
     resizing: Resizing | None = None
-    config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
+    config_errors: Mapping[str, str] = NOTHING  # container name -> message
     absent_images: frozenset[str] = frozenset()  # the containers whose images nobody will bring
 
     def with_debuggers(self, pod: PodSpec) -> PodRuntime:
         """Ephemeral containers come later than the pod."""
         new = (Container(spec.name) for spec in pod.containers[len(self.containers) :])
-        return replace(self, containers=(*self.containers, *new))
+        return self._replace(containers=(*self.containers, *new))
 
     @property
     def has_unstarted(self) -> bool:
@@ -221,8 +219,7 @@ class PodRuntime:
         return any(container.state in UP for container in self.containers)
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(NamedTuple):
     """Something people are told of as an Event; about a container where `container` is set."""
 
     event_type: str

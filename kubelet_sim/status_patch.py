@@ -48,7 +48,10 @@ def _conditions(obj: ReadOnlyObject, wanted: list[Object]) -> Object:
 
 
 def _is_same(current: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
-    return current is not None and {k: v for k, v in current.items() if v} == {k: v for k, v in wanted.items() if v}
+    """Absent and empty mean the same."""
+    if current is None or current == wanted:
+        return current is not None
+    return {k: v for k, v in current.items() if v} == {k: v for k, v in wanted.items() if v}
 
 
 def _with_removals(current: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> Object:

@@ -1,4 +1,4 @@
-"""What people are told when a container changes its state: events in a kubelet's words (v1.36)."""
+"""What people are told of a pod, above all when a container changes its state: a kubelet's words (v1.36)."""
 
 from __future__ import annotations
 
@@ -126,6 +126,26 @@ def _failed_probe(scene: Scene, kind: Kind) -> str:
 def crash(scene: Scene) -> Sequence[Happening]:
     message = f"Back-off restarting failed container {scene.spec.name} in pod {scene.pod.title}"
     return (Happening("Warning", "BackOff", message, scene.spec),)
+
+
+def annotation_error(error: str) -> Happening:
+    return Happening("Warning", "InvalidBehaviour", error)
+
+
+def no_pull_secrets(names: Sequence[str]) -> Happening:
+    message = (
+        f"Unable to retrieve some image pull secrets ({', '.join(names)}); "
+        "attempting to pull the image may not succeed."
+    )
+    return Happening("Warning", "FailedToRetrieveImagePullSecret", message)
+
+
+def unmounted(volume: str, why: str) -> Happening:
+    message = (
+        f"Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], "
+        f"failed to process volumes=[{volume}]: {why}"
+    )
+    return Happening("Warning", "FailedMount", message)
 
 
 def pull_error(image: str) -> str:

@@ -1,13 +1,13 @@
 """The life of a container as a table: from which state it goes where, when, what changes then, and what is told.
 
-`advance` takes every step that is due, earliest first; `next_due` says when the next one will be. Both are pure. The
-rules that the table names are in moments, changes and tales.
+`advance` takes every step that is due, earliest first, and says when the next one will be; it is pure. The rules that
+the table names are in moments, changes and tales.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -30,38 +30,52 @@ class Transition:
     tell: Callable[[Scene], Sequence[Happening]] = lambda scene: ()
 
 
-def advance(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, list[Happening]]:
-    """The runtime after everything that was due by `now`, and what is to be told about it."""
+def advance(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, list[Happening], datetime | None]:
+    """The runtime after everything that was due by `now`, what is to be told of it, and when the next step is due."""
     happenings: list[Happening] = []
     for _ in range(_MAX_STEPS):
         runtime, told = restarting.begin(pod, runtime)
         happenings += told
-        due = [(at, i, step) for at, i, step in _steps(pod, runtime, now) if at <= now]
+        first, first_at, next_at = _next_steps(pod, runtime, now)
         anew_at = restarting.ends_at(pod, runtime)
-        if anew_at is not None and anew_at <= min([now, *(at for at, _, _ in due)]):
+        if anew_at is not None and anew_at <= first_at:
             runtime = restarting.end(pod, runtime, anew_at)
             continue
-        if not due:
-            break
-        _, i, step = min(due, key=lambda entry: entry[:2])
+        if first is None:
+            return runtime, happenings, _earlier(next_at, anew_at)
+        i, step = first
         scene = Scene(pod, runtime, pod.containers[i], runtime.containers[i], now)
-        changed = replace(step.change(scene), state=_entered(step, scene))
+        changed = step.change(scene)._replace(state=_entered(step, scene))
         happenings += step.tell(scene)
-        runtime = replace(runtime, containers=(*runtime.containers[:i], changed, *runtime.containers[i + 1 :]))
-    return runtime, happenings
+        runtime = runtime._replace(containers=(*runtime.containers[:i], changed, *runtime.containers[i + 1 :]))
+    return runtime, happenings, _earlier(_next_steps(pod, runtime, now)[2], restarting.ends_at(pod, runtime))
+
+
+def _next_steps(
+    pod: PodSpec, runtime: PodRuntime, now: datetime
+) -> tuple[tuple[int, Transition] | None, datetime, datetime | None]:
+    """The earliest step that is due by `now`, with its container, and when it was (`now` where there is none); and when
+    the first after `now` is due.
+    """
+    first, first_at, next_at = None, now, None
+    for at, i, step in _steps(pod, runtime, now):
+        if at > now:
+            next_at = _earlier(next_at, at)
+        elif first is None or at < first_at:
+            first, first_at = (i, step), at
+    return first, first_at, next_at
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    if one is None or other is None:
+        return one or other
+    return min(one, other)
 
 
 def _entered(step: Transition, scene: Scene) -> State:
     """What really runs is being created until its process has been seen to start."""
     is_start = step.target is State.RUNNING and step.source is not State.RUNNING
     return State.CREATING if is_start and scene.spec.is_real else step.target
-
-
-def next_due(pod: PodSpec, runtime: PodRuntime, now: datetime) -> datetime | None:
-    """When the next step after `now` is due."""
-    anew_at = restarting.ends_at(pod, runtime)
-    later = (at for at, _, _ in _steps(pod, runtime, now) if at > now)
-    return min((*later, anew_at) if anew_at else later, default=None)
 
 
 def _steps(pod: PodSpec, runtime: PodRuntime, now: datetime) -> Iterator[tuple[datetime, int, Transition]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from kubelet_sim import images, node_images
@@ -72,11 +70,11 @@ def test_a_container_with_such_a_name_waits_until_it_is_mended() -> None:
 def test_a_container_that_must_not_pull_waits_for_its_image() -> None:
     """ErrImageNeverPull; once the node has the image, it starts."""
     played = PlayedPod(a_pod(a_container(imagePullPolicy="Never")))
-    played.runtime = replace(played.runtime, absent_images=frozenset(["c"]))
+    played.runtime = played.runtime._replace(absent_images=frozenset(["c"]))
 
     status = played.until(1)
     told = list(played.told)
-    played.runtime = replace(played.runtime, absent_images=frozenset())
+    played.runtime = played.runtime._replace(absent_images=frozenset())
 
     why = 'Container image "web:1" is not present with pull policy of Never'
     assert {"reason": "ErrImageNeverPull", "message": why} == status["containerStatuses"][0]["state"]["waiting"]
@@ -113,7 +111,7 @@ def test_a_restart_pulls_again_where_the_policy_says_always(policy: str, is_pull
 def test_an_image_is_pulled_before_the_rest_of_a_container_is_looked_at() -> None:
     """That a config map is missing is told after that its image is there."""
     played = PlayedPod(a_pod())
-    played.runtime = replace(played.runtime, config_errors={"c": "no"})
+    played.runtime = played.runtime._replace(config_errors={"c": "no"})
 
     assert "CreateContainerConfigError" == state_of(played.until(1))
     assert ["Pulling", "Pulled", "Failed"] == [one.partition(":")[0] for one in played.told]

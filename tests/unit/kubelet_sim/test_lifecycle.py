@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -379,7 +378,7 @@ def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
     played.until(5)
 
     evicted = Verdict("Evicted", "The node was low on resource: memory. ", is_disruption=True)
-    played.runtime = replace(played.runtime, verdict=evicted)
+    played.runtime = played.runtime._replace(verdict=evicted)
     phase = played.until(10)["phase"]
     before = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
     status = played.until(16)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ INIT = a_container("init", command=["sh", "-c", "sleep 30"])
 
 def played(**spec: Any) -> PlayedPod:
     pod = PlayedPod(a_pod(**spec))
-    pod.runtime = replace(pod.runtime, ip=ADDRESS)
+    pod.runtime = pod.runtime._replace(ip=ADDRESS)
     return pod
 
 
@@ -59,7 +58,7 @@ def deleted_while_pulling() -> PlayedPod:
 
 def ended_well() -> PlayedPod:
     pod = PlayedPod(a_pod(a_container(command=["sh", "-c", "exit 0"]), restartPolicy="Never"))
-    pod.runtime = replace(pod.runtime, ip=ADDRESS)
+    pod.runtime = pod.runtime._replace(ip=ADDRESS)
     pod.until(10)
     return pod
 
