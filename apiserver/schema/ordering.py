@@ -68,21 +68,30 @@ class _StructOrder:
         self._inner: dict[str, Order] = {}
         self._structs: dict[str, _StructOrder] = {}  # the fields that are structs themselves
         self._rank: Callable[[str], int] | None = None
-        # The keys of a value -> the same in order, each with the order of what it holds. Full: all are made anew.
+        # The keys of a value -> the same in order, each with the order of what it holds; none where that changes
+        # nothing. Full: all are made anew.
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def order(self, value: Any) -> Any:
         if not value or type(value) is not dict:
             return value
         keys = tuple(value)
-        plan = self._plans.get(keys) or self._plan(keys)
+        plan = self._plans.get(keys)
+        if plan is None:
+            plan = self._plan(keys)
+        if not plan:
+            return value
         return {key: value[key] if inner is None else inner(value[key]) for key, inner in plan}
 
     def order_changed(self, value: Any, known: Mapping[str, Any]) -> Any:
         if not value or type(value) is not dict:
             return value
         keys = tuple(value)
-        plan = self._plans.get(keys) or self._plan(keys)
+        plan = self._plans.get(keys)
+        if plan is None:
+            plan = self._plan(keys)
+        if not plan:
+            return value
         return {
             key: value[key] if inner is None else self._changed(key, value[key], known, inner) for key, inner in plan
         }
@@ -99,7 +108,9 @@ class _StructOrder:
             self._rank = self._compile()
         if len(self._plans) >= _MAX_PLANS:
             self._plans.clear()
-        plan = self._plans[keys] = tuple((key, self._inner.get(key)) for key in sorted(keys, key=self._rank))
+        in_order = tuple(sorted(keys, key=self._rank))
+        is_moot = in_order == keys and self._inner.keys().isdisjoint(keys)
+        plan = self._plans[keys] = () if is_moot else tuple((key, self._inner.get(key)) for key in in_order)
         return plan
 
     def _compile(self) -> Callable[[str], int]:
@@ -116,7 +127,8 @@ def _map_order(values: Order | None) -> Order:
     def order(value: Any) -> Any:
         if not value or type(value) is not dict:
             return value
-        keys = sorted(value) if len(value) > 1 else value
-        return {key: values(value[key]) for key in keys} if values else {key: value[key] for key in keys}
+        if values is None:
+            return value if len(value) == 1 else {key: value[key] for key in sorted(value)}
+        return {key: values(value[key]) for key in sorted(value)}
 
     return order
