@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Protocol
 
-from apiserver.patch.values import go_text, go_type, is_same, without_nulls
+from apiserver.patch.values import go_text, go_type, is_same
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
@@ -173,7 +173,7 @@ def _merge_field(document: Object, key: str, value: Any, node: Node | None) -> N
     elif _is_dropped(value):
         document.pop(key, None)
     else:
-        document[key] = _without_directives(without_nulls(value))
+        document[key] = _added(value)
 
 
 def _merged_list_field(current: Items, change: Items, field: Node) -> Items:
@@ -368,8 +368,21 @@ def _is_dropped(value: Any) -> bool:
     return isinstance(value, dict) and DIRECTIVE in value
 
 
+def _added(value: Any) -> Any:
+    """A value that is new to the document: nulls are left out, and what was meant as a directive."""
+    if isinstance(value, dict):
+        return {
+            key: _added(member)
+            for key, member in value.items()
+            if member is not None and not (isinstance(member, dict) and member.get(DIRECTIVE) is not None)
+        }
+    if isinstance(value, list):
+        return [_added(item) for item in value if not (isinstance(item, dict) and item.get(DIRECTIVE) is not None)]
+    return value
+
+
 def _without_directives(value: Any) -> Any:
-    """A value that is new to the document: what was meant as a directive is left out."""
+    """A list that is new to the document and comes with its order: nulls stay."""
     if isinstance(value, dict):
         return {key: _without_directives(member) for key, member in value.items() if not _is_dropped(member)}
     if isinstance(value, list):

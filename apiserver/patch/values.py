@@ -9,6 +9,8 @@ from kubeloop.apimachinery.field import go_float
 
 def is_same(left: Any, right: Any) -> bool:
     """Equality of JSON values in which 1, 1.0 and true are three things."""
+    if type(left) is str:
+        return bool(left == right)
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(is_same(value, right[key]) for key, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
