@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 from controllers.scheduler.affinity_terms import AffinityTerm, WeightedTerm, required_terms, weighted_terms
@@ -30,7 +31,14 @@ from kubeloop.apimachinery.node_affinity import (
     required_node_affinity,
 )
 
+_likenesses = count(1)
 TOPOLOGY_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")  # that a binding copies
+
+
+@lru_cache(maxsize=4096)
+def _likeness(namespace: str, labels: tuple[tuple[str, str], ...], is_being_deleted: bool) -> int:
+    """A number that pods have in common only if no selector tells them apart; it is cheaper to look up than labels."""
+    return next(_likenesses)
 
 
 class Size(NamedTuple):
@@ -67,6 +75,7 @@ class PodInfo:
         self.node_name: str = spec.get("nodeName") or ""
         self.scheduler_name: str = spec.get("schedulerName") or "default-scheduler"
         self.is_being_deleted = is_being_deleted(pod)
+        self.likeness = _likeness(self.namespace, tuple(self.labels.items()), self.is_being_deleted)
         self.nominated_node_name: str = (pod.get("status") or {}).get("nominatedNodeName") or ""
 
         self.size = size_of(pod)
@@ -132,6 +141,7 @@ class PodInfo:
         """
         placed = copy(self)
         placed.labels = {**self.labels, **{key: node_labels[key] for key in TOPOLOGY_LABELS if key in node_labels}}
+        placed.likeness = _likeness(self.namespace, tuple(placed.labels.items()), self.is_being_deleted)
         placed.spec = {**self.spec, "nodeName": node_name}
         metadata = {**(self.pod.get("metadata") or {}), "labels": placed.labels}
         placed.pod = {**self.pod, "metadata": metadata, "spec": placed.spec}
