@@ -6,7 +6,7 @@ than the write it leads to. Every refusal on the way is an ApiError and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -14,36 +14,24 @@ from apiserver.admission.chain import unheard
 from apiserver.aggregation.aggregated import Aggregated
 from apiserver.auth.certificates import CERTIFIED
 from apiserver.auth.gate import CONNECTS, LONG_SUBRESOURCES, PASSAGE, Gate, Passage, unnoted
-from apiserver.handlers import create, delete, discovery, get, list, patch, update, watch
+from apiserver.handlers import create, delete, get, list, patch, update, watch
 from apiserver.handlers.bodies import Body, Decoder, HungUp, read_body
 from apiserver.handlers.call import Call
 from apiserver.handlers.compression import compressed, is_large
-from apiserver.handlers.deadlines import USUAL, Times, seconds_of, within
+from apiserver.handlers.deadlines import USUAL, Deadlines, Times
 from apiserver.handlers.kubelets import Relayed
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
-from apiserver.handlers.request import Target, find_target, parse_query, split_path
-from apiserver.handlers.request_metrics import (
-    Labels,
-    Measured,
-    Requests,
-    reported_dry_run,
-    reported_scope,
-    reported_verb,
-)
-from apiserver.handlers.response import NOT_FOUND_TEXT, Receive, Response, Scope, Send, error_response
+from apiserver.handlers.request import Target, parse_query
+from apiserver.handlers.request_metrics import Measured, Requests
+from apiserver.handlers.response import Receive, Response, Scope, Send, error_response
+from apiserver.handlers.routing import Routing, accept_of
 from apiserver.handlers.subresources import SubresourceHandler
-from apiserver.handlers.verbs import leads_nowhere, not_allowed, verb_of
-from apiserver.registry.options import ListOptions, Query, Warnings
+from apiserver.registry.options import ListOptions, Warnings
 from apiserver.registry.registry import Registry
 from apiserver.storage.interface import StorageUnavailable
-from kubeloop.apimachinery.errors import (
-    ApiError,
-    InternalError,
-    ServiceUnavailable,
-    UnknownPath,
-)
+from kubeloop.apimachinery.errors import ApiError, InternalError, ServiceUnavailable
 
 log = structlog.get_logger("apiserver")
 
@@ -61,7 +49,6 @@ _HANDLERS: dict[str, Verb] = {
 
 # The code that metrics show for a client that did not wait for its answer; none is sent.
 HUNG_UP = 499
-APPLY_TYPES = b"application/apply-patch+"
 
 
 class KubernetesApi:
@@ -78,8 +65,9 @@ class KubernetesApi:
         limits: InFlightLimits | None = None,
         times: Times = USUAL,
     ) -> None:
-        """`aggregated`: what others answer for. Requests for that come not here, but discovery tells of it."""
-        self._limits, self._times, self._aggregated = limits or InFlightLimits(), times, aggregated
+        """`aggregated`: what others answer for; see `Routing`."""
+        self._limits, self._times, self._deadlines = limits or InFlightLimits(), times, Deadlines(times.request_seconds)
+        self._routing = Routing(registry.catalog, aggregated, times.request_seconds)
         self._registry, self._decoder = registry, decoder
         self._gate, self._subresources, self._requests = gate, subresources, requests
 
@@ -118,19 +106,14 @@ class KubernetesApi:
         certified, passage = scope.get(CERTIFIED), scope.get(PASSAGE)
         user = self._gate.admit(scope["method"], scope["path"], query, scope["headers"], certified, passage)
         path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
-        segments = split_path(path)
-        found = self._find(segments, headers)
-        if isinstance(found, Response):
-            may_answer = scope["method"] == "GET" or found is NOT_FOUND_TEXT
-            return found if may_answer else error_response(not_allowed())
-        if found.kind.is_custom and leads_nowhere(scope["method"], found):
-            return NOT_FOUND_TEXT
-        verb = verb_of(scope["method"], found, query)
-        seconds = seconds_of(verb, found.subresource, query, self._times.request_seconds)
-        measured.labels = _labels(verb, found, query, headers)
+        asked = self._routing.asked(scope["method"], path, query, headers)
+        if isinstance(asked, Response):
+            return asked
+        found, verb = asked.target, asked.verb
+        measured.labels = asked.labels
         if found.kind.deprecation:
             self._note_deprecation(found, warnings, passage)
-        accept = _accept(headers) if found.subresource not in CONNECTS else ""  # somebody else answers there
+        accept = accept_of(headers) if found.subresource not in CONNECTS else ""  # somebody else answers there
         form = negotiate_custom(accept) if found.kind.is_custom else negotiate(accept, may_stream=not found.name)
 
         is_proxied = found.subresource == "proxy"  # the body is passed on as it comes
@@ -170,7 +153,7 @@ class KubernetesApi:
         # What lasts takes nobody's place.
         counts_as = "watch" if found.subresource in LONG_SUBRESOURCES else verb
         with self._limits.slot(counts_as, user):
-            return await within(seconds, serve())
+            return await self._deadlines.within(asked.seconds, serve())
 
     def _note_deprecation(self, target: Target, warnings: Warnings, passage: Passage | None) -> None:
         resource = target.kind.resource
@@ -179,54 +162,12 @@ class KubernetesApi:
         if passage is not None:
             passage.annotate("k8s.io/deprecated", "true")
 
-    def _find(self, segments: Sequence[str], headers: dict[bytes, bytes]) -> Target | Response:
-        """The target of a path, or the discovery document it asks for."""
-        catalog, aggregated = self._registry.catalog, self._aggregated
-        if segments[0] == "api":
-            group, rest = "", segments[1:]
-        elif len(segments) == 1:
-            return discovery.groups(catalog, aggregated, _accept(headers), headers.get(b"if-none-match", b""))
-        else:
-            group, rest = segments[1], segments[2:]
-            if not group or (group not in catalog.groups() and group not in aggregated.groups(catalog)):
-                return NOT_FOUND_TEXT
-        if not rest:
-            if not group:
-                return discovery.core(catalog, aggregated, _accept(headers), headers.get(b"if-none-match", b""))
-            return discovery.group(group, aggregated.groups(catalog)[group], _accept(headers))
-        if group not in catalog.groups():
-            return NOT_FOUND_TEXT
-        version, rest = rest[0], rest[1:]
-        try:
-            if version not in catalog.groups().get(group, ()):
-                raise UnknownPath
-            if not rest:
-                return discovery.resources(catalog, group, version, _accept(headers))
-            return find_target(catalog, group, version, rest)
-        except UnknownPath:
-            if catalog.is_custom_group(group):
-                return NOT_FOUND_TEXT
-            raise
-
     async def _carry_out(self, verb: str, call: Call) -> Response | Relayed:
         if self._subresources.handles(call):
             return await self._subresources.carry_out(call)
         if verb == "list":
             return await list.list_objects(call, ListOptions.parse(call.query))
         return await _HANDLERS[verb](call)
-
-
-def _labels(verb: str, target: Target, query: Query, headers: dict[bytes, bytes]) -> Labels:
-    resource, subresource = target.kind.resource, target.subresource
-    is_apply = verb == "patch" and headers.get(b"content-type", b"").startswith(APPLY_TYPES)
-    dry_run = reported_dry_run(query["dryRun"]) if "dryRun" in query else ""
-    scope = reported_scope(verb, target.namespace, target.name)
-    shown = reported_verb(verb, subresource, is_apply)
-    return Labels(shown, dry_run, resource.group, resource.version, resource.plural, subresource, scope)
-
-
-def _accept(headers: dict[bytes, bytes]) -> str:
-    return headers.get(b"accept", b"").decode("latin-1")
 
 
 _NO_BODY = Body(b"", "")

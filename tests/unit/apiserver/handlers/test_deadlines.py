@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.handlers.deadlines import Times, seconds_of
+from apiserver.handlers.deadlines import Deadlines, Times, seconds_of
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
-from kubeloop.apimachinery.errors import BadRequest
+from kubeloop.apimachinery.errors import BadRequest, Timeout
 from kubeloop.testing import virtual_time
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -69,3 +69,55 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert (20, 504, "Timeout") == (seconds, status, body["reason"])
     expected = "Timeout: request did not complete within requested timeout - context deadline exceeded"
     assert expected == body["message"]
+
+
+def test_requests_share_a_timer_and_each_has_its_time() -> None:
+    """Whoever came earlier runs out of it earlier, whether others came between and left, or came when all had left."""
+
+    async def ask() -> list[tuple[float, str]]:
+        deadlines, clock = Deadlines(20), virtual_time.LoopClock()
+        outcomes: list[tuple[float, str]] = []
+
+        async def request(begin: float, lasts: float) -> None:
+            await clock.sleep(begin)
+            try:
+                await deadlines.within(20, clock.sleep(lasts))
+                outcomes.append((clock.monotonic(), "done"))
+            except Timeout:
+                outcomes.append((clock.monotonic(), "late"))
+
+        async with asyncio.TaskGroup() as group:
+            for begin, lasts in ((0, 30), (3, 5), (7, 20), (7, 19), (9, 30), (100, 30), (101, 1)):
+                group.create_task(request(begin, lasts))
+        return outcomes
+
+    outcomes = virtual_time.run(ask())
+
+    assert [(8, "done"), (20, "late"), (26, "done")] == outcomes[:3]
+    assert [(29, "late"), (102, "done"), (120, "late")] == outcomes[4:]
+    assert outcomes[3][0] == 27  # done and late at once: either is as good
+
+
+def test_a_request_that_others_end_is_not_late() -> None:
+    """A cancellation, or a TimeoutError of its own, is what it is; nothing is left to wait for then."""
+
+    outcomes: list[object] = []
+
+    async def ask() -> None:
+        deadlines, clock = Deadlines(20), virtual_time.LoopClock()
+
+        async def fails() -> None:
+            raise TimeoutError("of its own")
+
+        outcomes.extend(
+            await asyncio.gather(
+                asyncio.wait_for(deadlines.within(20, clock.sleep(10)), 5),
+                deadlines.within(20, fails()),
+                return_exceptions=True,
+            )
+        )
+        await asyncio.Event().wait()
+
+    with pytest.raises(virtual_time.Deadlock):  # nothing else is to come
+        virtual_time.run(ask())
+    assert ["TimeoutError()", "TimeoutError('of its own')"] == [repr(outcome) for outcome in outcomes]
