@@ -58,9 +58,11 @@ def apply(document: Object, patch: Any, node: Node) -> Object:
 
 
 def _merged_map(document: Object, patch: Object, node: Node | None) -> Object:
-    """Only the maps and lists on the way to what the patch names are made anew."""
+    """Only the maps and lists on the way to what the patch changes are made anew."""
     if DIRECTIVE in patch:
         return _directed_map(patch)
+    if _says_the_same(document, patch):
+        return document
     document = document.copy()
     is_directed = "$" in "".join(patch)  # one look at all names at once, for most maps have no directive
     if is_directed:
@@ -77,6 +79,18 @@ def _merged_map(document: Object, patch: Object, node: Node | None) -> Object:
         else:
             _merge_field(document, key, value, node)
     return document
+
+
+def _says_the_same(document: Object, patch: Object) -> bool:
+    """Whether a patch has scalars alone, and those of the document: an uid that says which object is meant."""
+    for key, value in patch.items():
+        kind = type(value)
+        if kind not in _SCALARS:
+            return False
+        before = document.get(key)
+        if before != value or type(before) is not kind or key.startswith("$"):
+            return False
+    return True
 
 
 def _directed_map(patch: Object) -> Object:
