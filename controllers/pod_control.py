@@ -44,7 +44,7 @@ class PodControl:
 
     async def create(self, owner: ReadOnlyObject, pod: Object) -> Object:
         try:
-            created = await self._api.create(PODS, pod, namespace_of(owner))
+            created = await self._api.create(PODS, pod, namespace_of(owner), managed_fields=False)
         except ApiError as error:
             if not is_namespace_terminating(error):
                 await self._recorder.event(owner, "Warning", "FailedCreate", f"Error creating: {error}")

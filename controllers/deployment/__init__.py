@@ -6,6 +6,7 @@ Read `plan.py` first: it is the whole decision. `reconciler.py` carries it out.
     revisions  which ReplicaSet is the new one; revision numbers and annotations
     rolling    RollingUpdate: how many up, how many down
     recreate   Recreate: all down, then all up
+    old_pods   the pods that it waits for
     scaling    a changed replica count in the middle of a rollout: shared out by size
     progress   the Progressing condition: paused, complete, on its way, overdue
     status     counters and conditions

@@ -13,11 +13,11 @@ import structlog
 from controllers import children
 from controllers.deployment import progress, rollback
 from controllers.deployment.model import Rollout, Scale, SetState, copy_with
+from controllers.deployment.old_pods import OldPods, is_waited_for
 from controllers.deployment.plan import Plan, new_status, plan
 from controllers.deployment.revisions import REVISION, is_same_template, replicas_annotations
 from controllers.deployment.rollback import Rollback
 from controllers.deployment.status import differs
-from controllers.pods import is_terminal
 from controllers.refusals import is_namespace_terminating
 from kubeloop.apimachinery import selectors
 from kubeloop.apimachinery.clock import Clock
@@ -32,7 +32,6 @@ from kubeloop.apimachinery.meta import (
     is_controlled_by,
     key_of,
     namespace_of,
-    owner_references_of,
 )
 from kubeloop.apimachinery.resource import DEPLOYMENTS, PODS, REPLICA_SETS
 from kubeloop.client.api import Api
@@ -47,33 +46,41 @@ from kubeloop.runtime.source import For, Owns, Watches
 
 log = structlog.get_logger(__name__)
 
+_POD_SYNC_SECONDS = 0.05  # how soon to look whether pods are known
+
 
 def add_to(manager: Manager) -> None:
     deployments = manager.informer(DEPLOYMENTS)
     sets = children.index(manager.informer(REPLICA_SETS))
-    pods = children.index(manager.informer(PODS))
     recorder = manager.event_recorder("deployment-controller")
-    reconciler = DeploymentReconciler(manager.api, manager.clock, deployments, sets, pods, recorder)
+
+    def follow_pods() -> Informer:
+        pods = manager.informer(PODS)
+        controller.watch(Watches(pods, reconciler.keys_for_pod, [is_waited_for], controlled_by=[REPLICA_SETS]))
+        return pods
+
+    reconciler = DeploymentReconciler(manager.api, manager.clock, deployments, sets, OldPods(follow_pods), recorder)
     sources = [
         For(deployments),
         Owns(sets, DEPLOYMENTS),
         Watches(sets, reconciler.keys_for_orphan, controlled_by=[None]),
-        Watches(pods, reconciler.keys_for_pod, [_is_waited_for], controlled_by=[REPLICA_SETS]),
     ]
-    manager.add(Controller("deployment", reconciler, sources, workers=5))
-
-
-def _is_waited_for(old: Object, new: Object) -> bool:
-    """Whether a pod has ended, or has become another's."""
-    return is_terminal(old) != is_terminal(new) or owner_references_of(old) != owner_references_of(new)
+    controller = Controller("deployment", reconciler, sources, workers=5)
+    manager.add(controller)
 
 
 class DeploymentReconciler:
     def __init__(
-        self, api: Api, clock: Clock, deployments: Informer, sets: Informer, pods: Informer, recorder: EventRecorder
+        self,
+        api: Api,
+        clock: Clock,
+        deployments: Informer,
+        sets: Informer,
+        old_pods: OldPods,
+        recorder: EventRecorder,
     ) -> None:
         self._api, self._clock, self._recorder = api, clock, recorder
-        self._deployments, self._sets, self._pods = deployments, sets, pods
+        self._deployments, self._sets, self._old_pods = deployments, sets, old_pods
         self._own_writes, self._own_sets = OwnWrites(), OwnWrites()
 
     async def reconcile(self, key: ObjectKey) -> Result:
@@ -86,7 +93,9 @@ class DeploymentReconciler:
             return await self._refuse_to_select_all(deployment)
         sets = await self._claim(deployment)
         rollout = Rollout.of(deployment)
-        pods_by_set = {replica_set.uid: children.owned_by(self._pods, replica_set.uid) for replica_set in sets}
+        pods_by_set = {} if rollout.is_rolling else self._old_pods.of(sets)
+        if pods_by_set is None:
+            return RequeueAfter(_POD_SYNC_SECONDS)
         decided = plan(rollout, sets, pods_by_set, self._clock.now())
         rolled_back = rollback.plan(rollout, sets) if decided.create is None else None
         if rolled_back is not None:

@@ -14,6 +14,7 @@ from controllers.deployment.revisions import set_name
 from kubeloop.apimachinery.hashing import pod_template_hash
 from kubeloop.apimachinery.meta import Object, name_of
 from kubeloop.apimachinery.resource import DEPLOYMENTS, EVENTS, PODS, REPLICA_SETS
+from kubeloop.runtime.manager import Manager
 from kubeloop.testing.builders import a_deployment, a_replica_set
 from kubeloop.testing.cluster import Cluster, a_loop, run_cluster
 from tests.unit.controllers import nodes
@@ -236,6 +237,27 @@ def test_recreate_never_runs_both_templates() -> None:
         return {len(images(pods.values())) async for pods in history(cluster, before, with_terminating=True)}
 
     assert {0, 1} == run_cluster(check, processes=LOOPS)
+
+
+def test_pods_are_followed_for_who_waits_for_them() -> None:
+    """As long as all Deployments roll, no pod reaches the loop; the first that recreates has them followed."""
+    managers: list[Manager] = []
+
+    def add_to(manager: Manager) -> None:
+        managers.append(manager)
+        deployment.add_to(manager)
+
+    def follows_pods() -> bool:
+        (manager,) = managers
+        return any(informer.scope.resource == PODS for informer in manager._informers.values())
+
+    async def check(cluster: Cluster) -> list[bool]:
+        await rolled_out(cluster, await cluster.create(a_deployment("web").replicas(2)))
+        before = follows_pods()
+        await rolled_out(cluster, await cluster.create(a_deployment("single").replicas(1).recreate()))
+        return [before, follows_pods()]
+
+    assert [False, True] == run_cluster(check, processes={**LOOPS, "deployment": a_loop(add_to)})
 
 
 @pytest.mark.parametrize(
