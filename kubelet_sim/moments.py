@@ -73,7 +73,8 @@ def image_is_accepted(scene: Scene) -> datetime | None:
 
 def is_image_refused(scene: Scene) -> bool:
     """It is not even asked for."""
-    return bool(scene.spec.behaviour.image_error) or scene.spec.name in scene.runtime.absent_images
+    behaviour = scene.spec.behaviour
+    return bool(behaviour.image_error) or (scene.spec.is_never_pulled and not behaviour.is_pullable)
 
 
 def _pull_end(scene: Scene) -> datetime | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from kubelet_sim import admission, allocation, changes, lifecycle, node_images, observations, outage, pod_spec, tales
+from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, tales
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments, ClaimProblem
 from kubelet_sim.echoes import Echoes
@@ -210,16 +210,11 @@ class PodReconciler:
         missing = tuple(problems.pull_secrets)
         if missing and missing != runtime.missing_pull_secrets:
             await self._tell(obj, [tales.no_pull_secrets(missing)])
-        absent = node_images.missing(obj, lambda: self._on_node(_node_of(obj)), self._containers.runs)
         return runtime._replace(
             mount_errors=tuple(problems.mount_errors),
             config_errors=problems.config_errors,
             missing_pull_secrets=missing,
-            absent_images=absent,
         )
-
-    def _on_node(self, name: str) -> Sequence[Object]:
-        return self._pods.by_index("spec.nodeName", name)
 
     async def _with_volumes(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Its containers start when every claim is bound and every volume attached."""
@@ -273,7 +268,7 @@ class PodReconciler:
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         runtime = plan.runtime
-        is_held = runtime.mount_errors or runtime.claim_problem or runtime.config_errors or runtime.absent_images
+        is_held = runtime.mount_errors or runtime.claim_problem or runtime.config_errors
         if is_held and runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.resize_pending and plan.runtime.stopping_since is None:

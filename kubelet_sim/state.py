@@ -75,6 +75,11 @@ class ContainerSpec(NamedTuple):
     behaviour: Behaviour
     is_real: bool = False
 
+    @property
+    def is_never_pulled(self) -> bool:
+        """Its image is to be on the node already. Nobody looks at the image of what is real."""
+        return not self.is_real and self.fields.get("imagePullPolicy") == "Never"
+
 
 class PodSpec(NamedTuple):
     """`containers`: init containers and sidecars first, ephemeral ones last, each kind in the order of the spec."""
@@ -198,7 +203,6 @@ class PodRuntime(NamedTuple):
     resize_pending: Verdict | None = None
     resizing: Resizing | None = None
     config_errors: Mapping[str, str] = NOTHING  # container name -> message
-    absent_images: frozenset[str] = frozenset()  # the containers whose images nobody will bring
 
     def with_debuggers(self, pod: PodSpec) -> PodRuntime:
         """Ephemeral containers come later than the pod."""

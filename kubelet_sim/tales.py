@@ -16,7 +16,7 @@ _IMAGE_BYTES = 42_000_000
 
 
 def pulling(scene: Scene) -> Sequence[Happening]:
-    if scene.spec.is_real or moments.is_image_refused(scene):
+    if scene.spec.is_real or scene.spec.is_never_pulled or moments.is_image_refused(scene):
         return ()
     return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
 
@@ -63,6 +63,8 @@ def first_start(scene: Scene) -> Sequence[Happening]:
 
 
 def _pulled(scene: Scene) -> Happening:
+    if scene.spec.is_never_pulled:
+        return _present(scene)
     duration = _spelled(scene.runtime.pull_seconds)
     message = (
         f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
@@ -75,8 +77,12 @@ def restart(scene: Scene) -> Sequence[Happening]:
     """Its image is pulled again where the policy says so, and is there otherwise."""
     if scene.spec.fields.get("imagePullPolicy") == "Always" and not scene.spec.is_real:
         return (*pulling(scene), _pulled(scene), *_started(scene))
+    return (_present(scene), *_started(scene))
+
+
+def _present(scene: Scene) -> Happening:
     message = f'Container image "{scene.spec.image}" already present on machine and can be accessed by the pod'
-    return (Happening("Normal", "Pulled", message, scene.spec), *_started(scene))
+    return Happening("Normal", "Pulled", message, scene.spec)
 
 
 def _started(scene: Scene) -> Sequence[Happening]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubelet_sim import images, node_images
-from kubeloop.apimachinery.meta import Object
+from kubelet_sim import images
 from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod, state_of
 
 HEX = "0123456789abcdef" * 4
@@ -67,34 +66,27 @@ def test_a_container_with_such_a_name_waits_until_it_is_mended() -> None:
     assert 'Pulling: Pulling image "lower"' == played.told[0]
 
 
-def test_a_container_that_must_not_pull_waits_for_its_image() -> None:
-    """ErrImageNeverPull; once the node has the image, it starts."""
+def test_an_image_that_must_not_be_pulled_is_there() -> None:
+    """Somebody has brought it to the node, as with the images that are made on this machine: nothing is pulled."""
     played = PlayedPod(a_pod(a_container(imagePullPolicy="Never")))
-    played.runtime = played.runtime._replace(absent_images=frozenset(["c"]))
+
+    assert "running" == state_of(played.until(1))
+    there = 'Container image "web:1" already present on machine and can be accessed by the pod'
+    assert f"Pulled: {there}" == played.told[0]
+
+
+def test_an_image_that_must_not_be_pulled_and_is_said_to_be_absent() -> None:
+    """ErrImageNeverPull, until the container is given another."""
+    played = PlayedPod(a_pod(a_container(image="does-not-exist", imagePullPolicy="Never")))
 
     status = played.until(1)
-    told = list(played.told)
-    played.runtime = played.runtime._replace(absent_images=frozenset())
+    told, played.told = played.told, []
+    played.obj["spec"]["containers"][0]["image"] = "web:1"
 
-    why = 'Container image "web:1" is not present with pull policy of Never'
+    why = 'Container image "does-not-exist" is not present with pull policy of Never'
     assert {"reason": "ErrImageNeverPull", "message": why} == status["containerStatuses"][0]["state"]["waiting"]
     assert [f"ErrImageNeverPull: {why}", "Failed: Error: ErrImageNeverPull"] == told
     assert "running" == state_of(played.until(2))
-
-
-def test_a_node_has_the_images_that_its_pods_have_run_with() -> None:
-    """Those that still wait for theirs bring none."""
-    pod = a_pod(a_container(image="a:1", imagePullPolicy="Never"), a_container("d", image="a:1"))
-
-    def missing(*neighbours: Object) -> frozenset[str]:
-        return node_images.missing(pod, lambda: neighbours, lambda container: False)
-
-    assert {"c"} == missing(with_status(image="a:1", imageID="")) == missing(with_status(image="b:1", imageID="b:1"))
-    assert frozenset() == missing(with_status(image="a:1", imageID="a:1"))
-
-
-def with_status(**container: str) -> Object:
-    return {**a_pod(), "status": {"containerStatuses": [{"name": "c", **container}]}}
 
 
 @pytest.mark.parametrize(("policy", "is_pulled"), [("Always", True), ("IfNotPresent", False)])
