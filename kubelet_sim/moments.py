@@ -39,6 +39,11 @@ def its_turn(scene: Scene) -> datetime | None:
     return turn
 
 
+def is_held_back(scene: Scene) -> bool:
+    """A kubelet starts one container of a pod after the other: also its postStart hook has to end first."""
+    return any(one.state is State.CREATING for one in scene.runtime.containers)
+
+
 def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | None:
     run = container.run
     if run is None or run.started_at is None:

@@ -74,14 +74,19 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
 
 def _entered(step: Transition, scene: Scene) -> State:
     """What really runs is being created until its process has been seen to start."""
-    is_start = step.target is State.RUNNING and step.source is not State.RUNNING
-    return State.CREATING if is_start and scene.spec.is_real else step.target
+    return State.CREATING if _is_start(step) and scene.spec.is_real else step.target
+
+
+def _is_start(step: Transition) -> bool:
+    return step.target is State.RUNNING and step.source is not State.RUNNING
 
 
 def _steps(pod: PodSpec, runtime: PodRuntime, now: datetime) -> Iterator[tuple[datetime, int, Transition]]:
     for i, (spec, container) in enumerate(zip(pod.containers, runtime.containers, strict=True)):
         scene = Scene(pod, runtime, spec, container, now)
         for step in TRANSITIONS_FROM[container.state]:
+            if _is_start(step) and moments.is_held_back(scene):
+                continue
             at = step.at(scene)
             if at is not None:
                 yield at, i, step

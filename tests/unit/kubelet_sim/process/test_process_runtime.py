@@ -381,6 +381,26 @@ def test_a_container_has_started_when_its_hook_has_ended(tmp_path: Path) -> None
     run_processes(tmp_path, check)
 
 
+@pytest.mark.parametrize(("code", "first"), [(0, "running"), (1, "terminated")])
+def test_a_hook_holds_back_the_containers_that_come_after(tmp_path: Path, code: int, first: str) -> None:
+    """Until it has ended, well or not."""
+
+    async def warmup(process: FakeProcess) -> int:
+        await process.sleep(20)
+        return code
+
+    async def check(world: World) -> None:
+        hook = {"lifecycle": {"postStart": {"exec": {"command": ["warmup"]}}}}
+        pod = await world.pod({"command": SERVES, **hook}, {"command": ["sleep", "2000"]}, {}, restartPolicy="Never")
+        await world.cluster.clock.sleep(10)
+        assert [" ".join(SERVES), "warmup"] == world.processes.alive()
+
+        status = await world.until(pod, lambda status: "running" == state(status, 1)[0] == state(status, 2)[0])
+        assert first == state(status)[0]
+
+    run_processes(tmp_path, check, warmup=warmup)
+
+
 def test_containers_do_not_survive_their_kubelet(tmp_path: Path) -> None:
     """Whether it was stopped or killed: they are found lost, and restart as their policies say, with new processes."""
 
