@@ -31,7 +31,7 @@ KILLED = 137
 OOM_KILLED = "OOMKilled"
 
 _STOP_SECONDS = 0.3
-_HOOK_SECONDS = 0.5  # a preStop hook whose length nobody can know
+_HOOK_SECONDS = 0.5  # a hook whose length nobody can know
 _ENDINGS = ("exit-after", "exit-code", "memory-usage")
 _OWN_WORDS = ("exit-after", "exit-code", "exit-reason", "ready-after", "stop-after")
 _NOTHING_SAID = dict.fromkeys(_OWN_WORDS, "")
@@ -52,6 +52,7 @@ class Behaviour(NamedTuple):
     ready_after_seconds: float = 0  # of one without a readiness probe
     hook_seconds: float = 0
     stop_seconds: float = _STOP_SECONDS
+    post_start_seconds: float = 0  # how long its postStart hook holds it up
     is_pullable: bool = True
     image_error: str = ""  # why the name of its image cannot be read
     probes: Probes = MappingProxyType({})
@@ -81,8 +82,9 @@ def behaviour_of(
         exit_code=exit_code,
         exit_reason=exit_reason,
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
-        hook_seconds=0.0 if words["stop-after"] else _hook_seconds(container),
+        hook_seconds=0.0 if words["stop-after"] else _hook_seconds(container, "preStop"),
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _STOP_SECONDS,
+        post_start_seconds=_hook_seconds(container, "postStart"),
         is_pullable=is_pullable(container.get("image") or ""),
         image_error=images.name_error(container.get("image") or ""),
         probes=probes,
@@ -110,8 +112,8 @@ def _literals(container: Mapping[str, Any]) -> Mapping[str, str]:
     return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}
 
 
-def _hook_seconds(container: Mapping[str, Any]) -> float:
-    hook = (container.get("lifecycle") or {}).get("preStop") or {}
+def _hook_seconds(container: Mapping[str, Any], name: str) -> float:
+    hook = (container.get("lifecycle") or {}).get(name) or {}
     if "sleep" in hook:
         return float((hook["sleep"] or {}).get("seconds") or 0)
     if "exec" in hook:

@@ -27,8 +27,14 @@ def note_time(scene: Scene) -> Container:
 
 
 def start(scene: Scene) -> Container:
-    """A first run, or one more. What really runs is created first, and its process starts then."""
-    return note_time(scene) if scene.spec.is_real else begun(scene)
+    """A first run, or one more. What takes time to start is created first."""
+    return note_time(scene) if scene.spec.is_created_first else begun(scene)
+
+
+def begun_before_hook(scene: Scene) -> Container:
+    """A hook runs when the container does already."""
+    assert scene.container.since is not None
+    return begun(scene._replace(now=scene.container.since))
 
 
 def begun(scene: Scene) -> Container:

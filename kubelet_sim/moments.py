@@ -54,6 +54,15 @@ def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | Non
     return run.finished_at if has_ended_well else None
 
 
+def hook_is_over(scene: Scene) -> datetime | None:
+    """A pod that is to end does not wait for it."""
+    if scene.spec.is_real:
+        return None  # that is observed
+    assert scene.container.since is not None
+    seconds = 0 if scene.runtime.starts_nothing else scene.spec.behaviour.post_start_seconds
+    return _later(scene.container.since, seconds)
+
+
 def pulled(scene: Scene) -> datetime | None:
     may_start = scene.spec.behaviour.is_pullable and scene.spec.name not in scene.runtime.config_errors
     return _pull_end(scene) if may_start else None

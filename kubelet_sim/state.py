@@ -23,7 +23,7 @@ NOTHING: Mapping[Any, Any] = MappingProxyType({})
 class State(StrEnum):
     """Where a container stands. RUNNING shows as running, EXITED as terminated, all others as waiting.
 
-    CREATING is for containers that really run: their process is about to start, or its postStart hook runs.
+    CREATING: the postStart hook runs, or the process of a container that really runs is about to start.
     """
 
     WAITING = "waiting"
@@ -79,6 +79,11 @@ class ContainerSpec(NamedTuple):
     def is_never_pulled(self) -> bool:
         """Its image is to be on the node already. Nobody looks at the image of what is real."""
         return not self.is_real and self.fields.get("imagePullPolicy") == "Never"
+
+    @property
+    def is_created_first(self) -> bool:
+        """Whether its start takes time."""
+        return self.is_real or self.behaviour.post_start_seconds > 0
 
 
 class PodSpec(NamedTuple):

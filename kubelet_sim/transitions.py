@@ -14,7 +14,7 @@ from functools import partial
 from kubelet_sim import changes, moments, probing, restarting, tales
 from kubelet_sim.probes import Kind
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import Container, Happening, PodRuntime, PodSpec, State
+from kubelet_sim.state import UP, Container, Happening, PodRuntime, PodSpec, State
 
 _MAX_STEPS = 10_000  # more is taken at the next look: a crash loop that nobody watched for months
 
@@ -73,12 +73,12 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def _entered(step: Transition, scene: Scene) -> State:
-    """What really runs is being created until its process has been seen to start."""
-    return State.CREATING if _is_start(step) and scene.spec.is_real else step.target
+    """What takes time to start is being created until then."""
+    return State.CREATING if _is_start(step) and scene.spec.is_created_first else step.target
 
 
 def _is_start(step: Transition) -> bool:
-    return step.target is State.RUNNING and step.source is not State.RUNNING
+    return step.target is State.RUNNING and step.source not in UP
 
 
 def _steps(pod: PodSpec, runtime: PodRuntime, now: datetime) -> Iterator[tuple[datetime, int, Transition]]:
@@ -114,6 +114,7 @@ TRANSITIONS = (
     Transition(State.PULL_FAILED, State.PULL_BACKOFF, moments.pull_backs_off, changes.note_time, tales.pull_backoff),
     Transition(State.PULL_BACKOFF, State.PULLING, moments.pull_retried, changes.begin_pull, tales.pulling),
     Transition(State.CONFIG_ERROR, State.RUNNING, moments.config_is_there, changes.start, tales.restart),
+    Transition(State.CREATING, State.RUNNING, moments.hook_is_over, changes.begun_before_hook),
     Transition(State.RUNNING, State.EXITED, moments.ends, changes.end, tales.replaced),
     *map(_checks, Kind),
     Transition(State.RESET, State.RUNNING, moments.starts_anew, changes.start, tales.restart),

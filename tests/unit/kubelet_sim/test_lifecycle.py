@@ -9,7 +9,8 @@ import pytest
 
 from kubelet_sim.state import Verdict
 from kubeloop.apimachinery.meta import Object
-from tests.unit.kubelet_sim.played_pod import INIT_SECONDS, PlayedPod, a_container, a_pod, state_of
+from kubeloop.apimachinery.times import format_time
+from tests.unit.kubelet_sim.played_pod import INIT_SECONDS, START, PlayedPod, a_container, a_pod, state_of
 
 SHELL = ["sh", "-c"]
 
@@ -473,3 +474,26 @@ def test_a_sidecar_has_what_is_left_of_the_grace() -> None:
 
     assert ("Error", "running") == (state_of(while_serving), state_of(while_serving, "sidecar"))
     assert "Error" == state_of(after, "sidecar")
+
+
+@pytest.mark.parametrize("hook", [{"sleep": {"seconds": 20}}, {"exec": {"command": ["sh", "-c", "sleep 20"]}}])
+def test_a_hook_holds_back_its_container_and_those_after_it(hook: Object) -> None:
+    """It is being created until its postStart hook has ended; then it runs since its process does."""
+    played = PlayedPod(a_pod(a_container("first", lifecycle={"postStart": hook}), a_container("second")))
+
+    waiting = played.until(10)
+    assert ["ContainerCreating", "ContainerCreating"] == [state_of(waiting, name) for name in ("first", "second")]
+    running = played.until(30)
+    assert ["running", "running"] == [state_of(running, name) for name in ("first", "second")]
+    started = [one["state"]["running"]["startedAt"] for one in running["containerStatuses"]]
+    assert [format_time(START), format_time(START + timedelta(seconds=20))] == started
+
+
+def test_a_pod_that_is_deleted_does_not_wait_for_a_hook() -> None:
+    played = PlayedPod(a_pod(a_container(lifecycle={"postStart": {"sleep": {"seconds": 3600}}})))
+    played.until(10)
+
+    played.delete()
+    played.until(50)
+
+    assert played.is_removable
