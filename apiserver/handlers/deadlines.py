@@ -16,6 +16,7 @@ from apiserver.auth.gate import LONG_SUBRESOURCES
 from apiserver.registry.options import Query, first
 from kubeloop.apimachinery.errors import BadRequest, Timeout
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds
+from kubeloop.time_limit import TimeLimit
 
 _READS = frozenset({"get", "list"})
 
@@ -62,48 +63,25 @@ async def within(seconds: float | None, carrying_out: Awaitable[Result]) -> Resu
 
 
 class Deadlines:
-    """The time that requests usually have: one timer for all of them, for who came first runs out of it first.
-
-    A timer each would cost a write more than finding its way does.
-    """
+    """The time that requests usually have: a timer each would cost a write more than finding its way does."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._ends: dict[asyncio.Timeout, float] = {}  # of the requests under way, the oldest first
-        self._timer: asyncio.TimerHandle | None = None  # there while requests are under way
+        self._seconds, self._limit = seconds, TimeLimit(seconds)
 
     def within(self, seconds: float | None, carrying_out: Awaitable[Result]) -> Awaitable[Result]:
         """As the function does; cheaper where `seconds` is the usual time."""
         return self._in_usual_time(carrying_out) if seconds == self._seconds else within(seconds, carrying_out)
 
     async def _in_usual_time(self, carrying_out: Awaitable[Result]) -> Result:
-        loop, timeout = asyncio.get_running_loop(), asyncio.timeout(None)
+        piece = self._limit.begin()
         try:
-            async with timeout:
-                end = self._ends[timeout] = loop.time() + self._seconds
-                if self._timer is None:
-                    self._timer = loop.call_at(end, self._look)
-                return await carrying_out
-        except TimeoutError as error:
-            if not timeout.expired():
+            return await carrying_out
+        except asyncio.CancelledError as error:
+            if not self._limit.has_ended(piece):
                 raise
             raise _too_late() from error
         finally:
-            self._ends.pop(timeout, None)
-            if not self._ends and self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-    def _look(self) -> None:
-        """End the requests whose time is over, and look again when the next one's is."""
-        loop, self._timer = asyncio.get_running_loop(), None
-        now = loop.time()
-        for timeout, end in list(self._ends.items()):
-            if end > now:
-                self._timer = loop.call_at(end, self._look)
-                return
-            del self._ends[timeout]
-            timeout.reschedule(now)
+            self._limit.end(piece)
 
 
 def _too_late() -> Timeout:

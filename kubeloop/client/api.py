@@ -20,10 +20,10 @@ from kubeloop.apimachinery.errors import from_status
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, name_of, namespace_of
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.connections import Connections
-from kubeloop.client.time_limit import TimeLimit
 from kubeloop.client.transport import ConnectionFailed, HttpxTransport, Request, Response, Transport
 from kubeloop.client.unmanaged import object_unmanaged
 from kubeloop.client.watching import WatchEvent, as_expired, decode_events
+from kubeloop.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     import httpx

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from kubeloop.client.api import REQUEST_TIMEOUT_SECONDS, Api
-from kubeloop.client.time_limit import TimeLimit
 from kubeloop.client.transport import ConnectionFailed
 from kubeloop.testing.virtual_time import run
+from kubeloop.time_limit import TimeLimit
 from tests.testkit.scripted import Script, json_answer
 
 
