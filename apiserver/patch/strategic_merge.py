@@ -11,22 +11,17 @@ answered with 400; what real Kubernetes does not foresee, with its 500 and its m
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
-from apiserver.patch.values import go_text, go_type, is_same
+from apiserver.patch.list_order import DIRECTIVE, ELEMENT_ORDER, Items, check_order, no_merge_key, order_before, ordered
+from apiserver.patch.values import go_text, go_type, identities, identity, unique
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object
 
-DIRECTIVE = "$patch"
 RETAIN_KEYS = "$retainKeys"
 DELETE_FROM_LIST = "$deleteFromPrimitiveList"
-ELEMENT_ORDER = "$setElementOrder"
-
-Items = list[Any]
 
 
 class Node(Protocol):
@@ -126,31 +121,14 @@ def _merge_ordered_lists(document: Object, patch: Object, node: Node | None) -> 
         current = _list(document[name]) if name in document else None
         change = _list(patch[name]) if name in patch else None
         field = _field(node, name)
-        _check_order(change or [], order, field.merge_key)
+        check_order(change or [], order, field.merge_key)
         if current is None and change is None:
             continue
-        before = _order_before(current or [], change or [], field.merge_key)
+        before = order_before(current or [], change or [], field.merge_key)
         merged = _merged_or_added(current, change, field)
         patch.pop(name, None)
         is_of_maps = _element_type(current or [], change or []) == _MAP
-        document[name] = _ordered(merged, order, before, field.merge_key, is_of_maps)
-
-
-def _order_before(current: Items, change: Items, merge_key: str) -> Items:
-    """The order that items not in `$setElementOrder` keep to: that of the document.
-
-    Where the patch both deletes and adds, the real server's merge has already put the new items into the places at the
-    end that the deleted ones freed, and then takes them for old ones; kubectl's users have come to know that order.
-    """
-    if not merge_key or not all(isinstance(item, dict) for item in (*current, *change)):
-        return current
-    if not any(item.get(DIRECTIVE) == "delete" for item in change):
-        return current
-    deleted = _identities(item.get(merge_key) for item in change if item.get(DIRECTIVE) == "delete")
-    kept = [item for item in current if _identity(item.get(merge_key)) not in deleted]
-    old_keys = _identities(item.get(merge_key) for item in kept)
-    new = [item for item in change if DIRECTIVE not in item and _identity(item.get(merge_key)) not in old_keys]
-    return kept + new[: len(current) - len(kept)]
+        document[name] = ordered(merged, order, before, field.merge_key, is_of_maps)
 
 
 def _merged_or_added(current: Items | None, change: Items | None, field: Node) -> Items:
@@ -171,8 +149,8 @@ def _delete_from_list(document: Object, name: str, unwanted: Any, node: Node | N
         return
     field = _field(node, name)
     if (current or unwanted) and _element_type(current, unwanted) != _MAP:
-        gone = _identities(unwanted)
-        document[name] = [item for item in current if _identity(item) not in gone]
+        gone = identities(unwanted)
+        document[name] = [item for item in current if identity(item) not in gone]
     elif current or unwanted:
         document[name] = _merged_list(current, unwanted, field)
 
@@ -201,13 +179,13 @@ def _merged_list(current: Items, change: Items, field: Node) -> Items:
     is_of_maps = _element_type(current, change) == _MAP
     before = current
     if not is_of_maps:
-        merged = _unique([*current, *change])
+        merged = unique([*current, *change])
     elif not field.merge_key:
         raise ApiError("cannot merge lists without merge key for struct")
     else:
         before, change = _without_special_items(before, change, field.merge_key)
         merged = _merged_items(list(before), change, field)
-    return _ordered(merged, change, before, field.merge_key, is_of_maps)
+    return ordered(merged, change, before, field.merge_key, is_of_maps)
 
 
 def _without_special_items(current: Items, change: Items, merge_key: str) -> tuple[Items, Items]:
@@ -221,8 +199,8 @@ def _without_special_items(current: Items, change: Items, merge_key: str) -> tup
         directive = item[DIRECTIVE]
         if directive == "delete":
             if merge_key not in item:
-                raise _no_merge_key(item, merge_key)
-            deleted.add(_identity(item[merge_key]))
+                raise no_merge_key(item, merge_key)
+            deleted.add(identity(item[merge_key]))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
@@ -231,7 +209,7 @@ def _without_special_items(current: Items, change: Items, merge_key: str) -> tup
             raise _unknown_directive(item)
     if replaces:
         return plain, []
-    kept = [other for other in current if merge_key not in other or _identity(other[merge_key]) not in deleted]
+    kept = [other for other in current if merge_key not in other or identity(other[merge_key]) not in deleted]
     return kept, plain
 
 
@@ -240,124 +218,16 @@ def _merged_items(merged: Items, change: Items, field: Node) -> Items:
     positions: dict[Hashable, int] = {}
     for i, item in enumerate(merged):
         if key in item:
-            positions.setdefault(_identity(item[key]), i)
+            positions.setdefault(identity(item[key]), i)
     for item in change:
         if key not in item:
-            raise _no_merge_key(item, key)
-        position = positions.setdefault(_identity(item[key]), len(merged))
+            raise no_merge_key(item, key)
+        position = positions.setdefault(identity(item[key]), len(merged))
         if position == len(merged):
             merged.append(item)
         else:
             merged[position] = _merged_map(merged[position], item, field.items)
     return merged
-
-
-def _ordered(merged: Items, order: Items, before: Items, merge_key: str, is_of_maps: bool) -> Items:
-    """`merged` with the items of `order` in that order, the rest as in `before`, one woven into the other."""
-    if merge_key:
-        for item in (*merged, *order, *before):
-            if not isinstance(item, dict):
-                raise _wrong_argument(item)
-            if merge_key not in item:
-                raise _no_merge_key(item, merge_key)
-    key = merge_key if is_of_maps else ""
-    ranks, old_ranks = _ranks(order, key), _ranks(before, key)
-    names = [_shown(item, key) for item in merged]
-    if names == list(ranks):
-        return merged  # all of them, in the order that is asked for
-    patched: list[_Placed] = []
-    others: list[_Placed] = []
-    for item, shown in zip(merged, names, strict=True):
-        rank, old_rank = ranks.get(shown), old_ranks.get(shown)
-        if rank is not None:
-            patched.append((rank, old_rank, item))
-        else:
-            others.append((len(old_ranks) if old_rank is None else old_rank, old_rank, item))
-    patched.sort(key=_rank)
-    others.sort(key=_rank)
-    return _woven(others, patched)
-
-
-_Placed = tuple[int, int | None, Any]  # its rank among its like, its place before the patch if it had one, the item
-_rank = itemgetter(0)
-
-
-def _woven(others: list[_Placed], patched: list[_Placed]) -> Items:
-    """Each of `others` goes before the first patched item that once stood behind it, else to the end."""
-    result: Items = []
-    remaining = others[::-1]
-    for _, old_rank, item in patched:
-        while remaining and old_rank is not None:
-            other_rank = remaining[-1][1]
-            if other_rank is None or other_rank >= old_rank:
-                break
-            result.append(remaining.pop()[2])
-        result.append(item)
-    return result + [item for _, _, item in reversed(remaining)]
-
-
-def _ranks(items: Items, merge_key: str) -> dict[Hashable, int]:
-    """The place of items in a list, by their merge key or, without one, by themselves."""
-    ranks: dict[Hashable, int] = {}
-    for i, item in enumerate(items):
-        ranks.setdefault(_shown(item, merge_key), i)
-    return ranks
-
-
-def _shown(item: Any, merge_key: str) -> Hashable:
-    value = item.get(merge_key) if merge_key else item
-    return value if type(value) is str else (go_type(value), go_text(value))
-
-
-def _check_order(change: Items, order: Items, merge_key: str) -> None:
-    """The patch's own items must all be in `$setElementOrder`, in that order."""
-    if not change or not order:
-        return
-    if merge_key:
-        for item in change:
-            if not isinstance(item, dict):
-                raise _wrong_argument(item)
-    remaining = deque(item for item in change if not (isinstance(item, dict) and DIRECTIVE in item))
-    for ordered in order:
-        if remaining and _is_same_item(remaining[0], ordered, merge_key):
-            remaining.popleft()
-    if remaining:
-        raise ApiError(
-            f"The order in patch list:\n{go_text(change)}\n doesn't match {ELEMENT_ORDER} list:\n{go_text(order)}\n"
-        )
-
-
-def _is_same_item(item: Any, ordered: Any, merge_key: str) -> bool:
-    if not merge_key:
-        return is_same(item, ordered)
-    if not isinstance(ordered, dict):
-        raise _wrong_argument(ordered)
-    for side in (item, ordered):
-        if merge_key not in side:
-            raise _no_merge_key(side, merge_key)
-    return is_same(item[merge_key], ordered[merge_key])
-
-
-def _unique(items: Items) -> Items:
-    unique: dict[Hashable, Any] = {}
-    for item in items:
-        unique.setdefault(_identity(item), item)
-    return list(unique.values())
-
-
-def _identities(values: Iterable[Any]) -> set[Hashable]:
-    return {_identity(value) for value in values}
-
-
-def _identity(value: Any) -> Hashable:
-    """What two values share where `is_same` holds, so that long lists are looked up in and not searched."""
-    if type(value) is str:
-        return value
-    if isinstance(value, dict):
-        return go_type(value), frozenset((name, _identity(member)) for name, member in value.items())
-    if isinstance(value, list):
-        return go_type(value), tuple(map(_identity, value))
-    return go_type(value), value
 
 
 _SCALARS = frozenset((str, int, float, bool))
@@ -433,14 +303,6 @@ def _strategy(field: Node) -> str:
         if strategy != "retainKeys":
             return strategy
     return ""
-
-
-def _no_merge_key(item: Object, merge_key: str) -> ApiError:
-    return ApiError(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
-
-
-def _wrong_argument(value: Any) -> ApiError:
-    return ApiError(f"expected a {_MAP}, but received a {go_type(value)}")
 
 
 def _unknown_directive(patch: Object) -> ApiError:

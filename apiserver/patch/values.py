@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from kubeloop.apimachinery.field import go_float
@@ -16,6 +17,29 @@ def is_same(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(is_same, left, right))
     return go_type(left) == go_type(right) and left == right
+
+
+def unique(items: Iterable[Any]) -> list[Any]:
+    """Without those that are the same as one before."""
+    found: dict[Hashable, Any] = {}
+    for item in items:
+        found.setdefault(identity(item), item)
+    return list(found.values())
+
+
+def identities(values: Iterable[Any]) -> set[Hashable]:
+    return {identity(value) for value in values}
+
+
+def identity(value: Any) -> Hashable:
+    """What two values share where `is_same` holds, so that long lists are looked up in and not searched."""
+    if type(value) is str:
+        return value
+    if isinstance(value, dict):
+        return go_type(value), frozenset((name, identity(member)) for name, member in value.items())
+    if isinstance(value, list):
+        return go_type(value), tuple(map(identity, value))
+    return go_type(value), value
 
 
 def without_nulls(value: Any) -> Any:

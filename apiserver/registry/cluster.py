@@ -7,7 +7,8 @@ A Service's address is an object of its own, and so a Service cannot be stored o
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from types import TracebackType
 from typing import Protocol
 
 from apiserver.storage.reader import Reader
@@ -64,3 +65,23 @@ class NothingAllocated:
 
 
 NOTHING = NothingAllocated()
+
+
+class Allocated:
+    """While an object is checked and written, with what is unique in the cluster given to it."""
+
+    __slots__ = ("_allocating", "_allocation")
+
+    def __init__(self, allocating: Awaitable[Allocation]) -> None:
+        self._allocating = allocating
+
+    async def __aenter__(self) -> None:
+        self._allocation = await self._allocating
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self._allocation.commit()
+        else:
+            await self._allocation.revert()

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Protocol
 
 from apiserver.admission.chain import CREATE, UPDATE, Attributes
 from apiserver.auth.authorization import Access, require
 from apiserver.registry.catalog import Kind
-from apiserver.registry.cluster import Allocation
+from apiserver.registry.cluster import Allocated
 from apiserver.registry.context import Context, Machinery
 from apiserver.registry.field_management import FieldManagement, differs_in_times
 from apiserver.registry.field_versions import KindVersions
@@ -102,7 +101,7 @@ class ResourceStore:
             self.strategy.prepare_for_create(obj)
             self.strategy.stamp_creator(obj, context.user)
             try:
-                async with _Allocated(self.strategy.allocate(obj, None, self._machinery.cluster, context.dry_run)):
+                async with Allocated(self.strategy.allocate(obj, None, self._machinery.cluster, context.dry_run)):
                     self._check(obj, self._create_errors(obj))
                     self.strategy.complete(obj)
                     context.warnings.add(*self.strategy.warnings(obj))
@@ -299,7 +298,7 @@ class ResourceStore:
             rules.prepare(new, old)
             self.strategy.stamp_update(new, old, self._machinery.clock.now())
             try:
-                async with _Allocated(self.strategy.allocate(new, old, self._machinery.cluster, context.dry_run)):
+                async with Allocated(self.strategy.allocate(new, old, self._machinery.cluster, context.dry_run)):
                     self._check(new, self._update_errors(new, old, rules, context.subresource))
                     context.warnings.add(*self.strategy.update_warnings(new, old, context.subresource))
                     if not is_admitted:
@@ -378,26 +377,6 @@ class ResourceStore:
     def _key(self, obj: Object) -> Key:
         metadata = obj["metadata"]
         return Key(self.kind.storage, metadata.get("namespace", ""), metadata["name"])
-
-
-class _Allocated:
-    """While an object is checked and written, with what is unique in the cluster given to it."""
-
-    __slots__ = ("_allocating", "_allocation")
-
-    def __init__(self, allocating: Awaitable[Allocation]) -> None:
-        self._allocating = allocating
-
-    async def __aenter__(self) -> None:
-        self._allocation = await self._allocating
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        if kind is None:
-            await self._allocation.commit()
-        else:
-            await self._allocation.revert()
 
 
 def at_once(change: Change) -> LaterChange:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.patch import restoring, strategic_merge, values
+from apiserver.patch import list_order, restoring, strategic_merge, values
 from apiserver.schema.nodes import TypeNode
 from kubeloop.apimachinery.errors import ApiError, BadRequest, Invalid
 
@@ -305,7 +305,7 @@ def test_long_lists_are_not_compared_item_by_item(
         compared.append(left)
         return bool(left == right)
 
-    for module in (values, strategic_merge):
+    for module in (values, list_order):
         monkeypatch.setattr(module, "is_same", counted)
 
     actual = apply(document, patch)
