@@ -22,8 +22,9 @@ _CLUSTER_CIDR, _WIDE_CLUSTER_CIDR = "10.244.0.0/14", "10.128.0.0/9"
 _NODES_OF_THE_DEFAULT = 1024
 # Each of them sees all nodes: more than this many processes cost more than they bring.
 _NODES_OF_A_KUBELET, _MOST_KUBELETS = 1000, 4
-# All the others wait for the API server, so where cores are few it comes first: pods run a tenth sooner.
-_WAITS_FOR_THE_SERVER = 5
+# All the others wait for the API server, so where cores are few it comes first. Not by much: other programs should not
+# hold up the loops.
+_WAITS_FOR_THE_SERVER = 2
 _SIGNING_KEY = "--service-account-signing-key-file="
 
 
