@@ -51,7 +51,7 @@ def _batch() -> dict[str, float]:
     steps.run("prepare", _POD.strategy.prepare_for_create, pods)
     errors = steps.run("validate", _validate, pods)
     assert not any(errors), "the bench's Pod is sound"
-    steps.run("encode", lambda pod: encode_body(_IN_ORDER(pod)), pods)
+    steps.run("encode", lambda pod: encode_body(_IN_ORDER(pod, {})), pods)
     return steps.microseconds
 
 

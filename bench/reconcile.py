@@ -54,7 +54,7 @@ async def through_the_queue(priority: int) -> float:
     async def work(_: int) -> None:
         for key in KEYS:
             queue.add(key, priority)
-        for _ in KEYS:
+        for _ in range(len(KEYS)):
             key = await queue.get()
             queue.forget(key)
             queue.done(key)
