@@ -73,23 +73,13 @@ class _StructOrder:
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def order(self, value: Any) -> Any:
-        if not value or type(value) is not dict:
-            return value
-        keys = tuple(value)
-        plan = self._plans.get(keys)
-        if plan is None:
-            plan = self._plan(keys)
+        plan = self._plan_of(value)
         if not plan:
             return value
         return {key: value[key] if inner is None else inner(value[key]) for key, inner in plan}
 
     def order_changed(self, value: Any, known: Mapping[str, Any]) -> Any:
-        if not value or type(value) is not dict:
-            return value
-        keys = tuple(value)
-        plan = self._plans.get(keys)
-        if plan is None:
-            plan = self._plan(keys)
+        plan = self._plan_of(value)
         if not plan:
             return value
         return {
@@ -102,6 +92,14 @@ class _StructOrder:
             return item
         struct = self._structs.get(key)
         return inner(item) if struct is None or not before else struct.order_changed(item, before)
+
+    def _plan_of(self, value: Any) -> _Plan:
+        """Of what is no object, too: there is nothing to be put in order."""
+        if not value or type(value) is not dict:
+            return ()
+        keys = tuple(value)
+        plan = self._plans.get(keys)
+        return self._plan(keys) if plan is None else plan
 
     def _plan(self, keys: tuple[str, ...]) -> _Plan:
         if self._rank is None:
