@@ -14,7 +14,7 @@ import structlog
 from kubelet_sim.node_object import NodeIdentity, identity
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.forwarding import SIMULATED_OS
+from kubeloop.apimachinery.forwarding import is_simulated
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, name_of
 from kubeloop.apimachinery.node_count import ASKED_FOR, number_of_nodes
 from kubeloop.apimachinery.resource import NODES
@@ -58,8 +58,7 @@ class Pool(Mapping[str, NodeIdentity]):
         number = name.removeprefix(prefix)
         if not name.startswith(prefix) or not number.isdecimal() or name in self._identities:
             return False
-        info = (node.get("status") or {}).get("nodeInfo") or {}
-        return int(number) % self._settings.shards == self._settings.shard and info.get("osImage") == SIMULATED_OS
+        return int(number) % self._settings.shards == self._settings.shard and is_simulated(node)
 
     def keys_of_surplus(self, node: ReadOnlyObject) -> Sequence[ObjectKey]:
         """What is to be reconciled when such a node shows."""

@@ -18,12 +18,16 @@ DEFAULT_KUBELET_PORT = 10250  # also of a simulated kubelet that is not served
 NODE_HEADER, UNREACHABLE_HEADER = "kubeloop-node", "kubeloop-unreachable"
 
 
+def is_simulated(node: ReadOnlyObject) -> bool:
+    """Whether a kubelet of kubelet_sim registered it, not somebody by hand or another kubelet."""
+    return ((node.get("status") or {}).get("nodeInfo") or {}).get("osImage") == SIMULATED_OS
+
+
 def kubelet_port_here(node: ReadOnlyObject) -> int | None:
     """The loopback port of a simulated node's kubelet; None of any other node, and where it is not served."""
     status = node.get("status") or {}
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or DEFAULT_KUBELET_PORT
-    is_simulated = (status.get("nodeInfo") or {}).get("osImage") == SIMULATED_OS
-    return port if is_simulated and port != DEFAULT_KUBELET_PORT else None
+    return port if is_simulated(node) and port != DEFAULT_KUBELET_PORT else None
 
 
 def is_loopback(host: str) -> bool:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.errors import ApiError, NotFound
+from kubeloop.apimachinery.forwarding import is_simulated
 from kubeloop.apimachinery.meta import ReadOnlyObject, name_of
 from kubeloop.apimachinery.node_count import ASKED_FOR, number_of_nodes
 from kubeloop.apimachinery.resource import API_SERVICES, CONFIG_MAPS, NODES
@@ -50,7 +51,8 @@ async def wait_for_nodes(
     *,
     and_no_more: bool = False,
 ) -> None:
-    """Until that many nodes take pods; reports how many do, each number once.
+    """Until that many simulated nodes take pods; reports how many do, each number once. `and_no_more`: until the others
+    are gone, too. StartFailed where that takes too long. Nodes that others have made are theirs.
 
     The nodes are watched: asking for thousands of them again and again would slow down their coming.
     """
@@ -67,20 +69,23 @@ async def wait_for_nodes(
             if clock.monotonic() > deadline:
                 break
             await clock.sleep(POLL_SECONDS)
-    raise StartFailed(f"only {ready} of {wanted} nodes became ready; see kubelet-sim.log, controllers.log")
+    where = "see kubelet-sim.log, controllers.log"
+    if ready < wanted:
+        raise StartFailed(f"only {ready} of {wanted} nodes became ready; {where}")
+    raise StartFailed(f"there are still {len(nodes)} nodes, {wanted} were asked for; {where}")
 
 
 @asynccontextmanager
 async def _watched(api: Api, clock: Clock, rng: random.Random) -> AsyncIterator[dict[str, bool]]:
-    """By name of every node whether it takes pods, kept up to date."""
+    """By name of every simulated node whether it takes pods, kept up to date."""
     informer = Informer(api, Scope(NODES), clock, rng)
     nodes: dict[str, bool] = {}
 
     def note(delta: Delta) -> None:
-        if delta.new is None:
-            nodes.pop(name_of(delta.obj), None)
-        else:
+        if delta.new is not None and is_simulated(delta.new):
             nodes[name_of(delta.new)] = takes_pods(delta.new)
+        else:
+            nodes.pop(name_of(delta.obj), None)
 
     informer.add_handler(note)
     async with asyncio.TaskGroup() as tasks:

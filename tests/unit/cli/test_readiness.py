@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kubeloop.apimachinery.forwarding import SIMULATED_OS
 from kubeloop.apimachinery.resource import NODES
 from kubeloop.cli.readiness import nodes_asked_for, takes_pods, wait_for_nodes, wait_for_server
 from kubeloop.cli.supervisor import StartFailed
@@ -19,6 +20,13 @@ from tests.testkit.reader import InstantClock
 from tests.testkit.scripted import Answer, Script
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+def simulated(name: str) -> builders.NodeBuilder:
+    """A node as kubelet_sim registers it, and Ready."""
+    node = builders.a_node(name)
+    node["status"]["nodeInfo"] = {"osImage": SIMULATED_OS}
+    return node
 
 
 def a_node(ready: str = "True", *taints: dict[str, str]) -> dict[str, Any]:
@@ -50,12 +58,12 @@ def test_progress_is_told_when_it_changes() -> None:
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(wait_for_nodes(cluster.api, 2, said.append, cluster.clock, random.Random(1)))
             await cluster.clock.sleep(1)
-            await cluster.add_node(builders.a_node("a").labels(first="seen"))
+            await cluster.add_node(simulated("a").labels(first="seen"))
             await cluster.clock.sleep(1)
             await cluster.api.patch(NODES, "a", {"metadata": {"labels": {"first": "changed"}}})
             await cluster.clock.sleep(1)
             assert not waiting.done()
-            await cluster.add_node(builders.a_node("b"))
+            await cluster.add_node(simulated("b"))
         return said
 
     assert [0, 1, 2] == run_cluster(check)
@@ -66,7 +74,7 @@ def test_nodes_that_are_too_many_are_waited_for_to_go() -> None:
 
     async def check(cluster: Cluster) -> None:
         for name in ("a", "b"):
-            await cluster.add_node(builders.a_node(name))
+            await cluster.add_node(simulated(name))
         await wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1))
         async with asyncio.TaskGroup() as tasks:
             exact = wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1), and_no_more=True)
@@ -86,6 +94,35 @@ def test_nodes_that_never_come_end_the_start() -> None:
 
     with pytest.raises(StartFailed, match=r"only 0 of 1 nodes became ready; see kubelet-sim.log, controllers.log"):
         run_cluster(check)
+
+
+def test_nodes_that_never_go_are_counted_as_they_are() -> None:
+    """Who asked for fewer is not told that too few became ready."""
+
+    async def check(cluster: Cluster) -> None:
+        for name in ("a", "b", "c"):
+            await cluster.add_node(simulated(name))
+        await wait_for_nodes(cluster.api, 1, lambda _: None, cluster.clock, random.Random(1), and_no_more=True)
+
+    with pytest.raises(StartFailed, match=r"there are still 3 nodes, 1 were asked for; see kubelet-sim.log"):
+        run_cluster(check)
+
+
+def test_nodes_that_others_made_are_not_waited_for() -> None:
+    """They are neither the ones that were asked for nor too many."""
+
+    async def check(cluster: Cluster) -> list[int]:
+        said: list[int] = []
+        await cluster.add_node(builders.a_node("by-hand"))
+        async with asyncio.TaskGroup() as tasks:
+            exact = wait_for_nodes(cluster.api, 1, said.append, cluster.clock, random.Random(1), and_no_more=True)
+            waiting = tasks.create_task(exact)
+            await cluster.clock.sleep(1)
+            assert not waiting.done()
+            await cluster.add_node(simulated("a"))
+        return said
+
+    assert [0, 1] == run_cluster(check)
 
 
 @pytest.mark.parametrize(("text", "expected"), [(None, 3), ("5", 5), ("0", 0)])
