@@ -84,8 +84,8 @@ def snapshot_of(nodes: Iterable[Object], placed: Iterable[PodInfo]) -> Snapshot:
 
 
 def unplaced(pod: Object) -> Object:
-    """The pod as it was before it was bound."""
+    """The pod as it was before it was bound; one that is not keeps the node it is promised."""
     before: Object = deep_copy(pod)
-    (before.get("spec") or {}).pop("nodeName", None)
-    (before.get("status") or {}).pop("nominatedNodeName", None)
+    if (before.get("spec") or {}).pop("nodeName", None):
+        (before.get("status") or {}).pop("nominatedNodeName", None)
     return before

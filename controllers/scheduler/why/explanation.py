@@ -11,6 +11,7 @@ from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.schedule import schedule_one
 from controllers.scheduler.status import Status
 from controllers.scheduler.why.cluster import Situation
+from controllers.scheduler.why.last_word import contradiction
 from controllers.scheduler.why.refusals import refusals
 from controllers.scheduler.why.search import Remedy, smallest
 
@@ -37,6 +38,7 @@ class Explanation:
     """`message` is what the FailedScheduling event says; `gates` keep the pod from being tried at all.
 
     `nomination`: whom preemption would remove. `remedies`: each would let the pod fit, the smallest first.
+    `contradiction`: what the scheduler itself said of it last, where that is something else.
     """
 
     pod: PodInfo
@@ -46,6 +48,7 @@ class Explanation:
     gates: Sequence[Status] = ()
     nomination: Nomination | None = None
     remedies: Sequence[Remedy] = ()
+    contradiction: str = ""
 
     @property
     def ranking(self) -> Sequence[NodeVerdict]:
@@ -70,12 +73,15 @@ def explain(situation: Situation, rng: Random) -> Explanation:
     scores = decision.diagnosis.scores
     nodes = [NodeVerdict(name, refused, scores.get(name, {})) for name, refused in against.items()]
     is_stuck = bool(gates) or not decision.node_name
+    message = "" if decision.node_name else decision.message
+    is_told_by_itself = bool(situation.placed_on or gates)
     return Explanation(
         pod,
         situation.placed_on,
         nodes,
-        "" if decision.node_name else decision.message,
+        message,
         gates,
         decision.nomination if decision.nomination and decision.nomination.node_name else None,
         smallest(situation, against, rng) if is_stuck else (),
+        "" if is_told_by_itself else contradiction(pod, is_stuck, message),
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from controllers.scheduler.status import Code
 from controllers.scheduler.why.explanation import Explanation, NodeVerdict
+from controllers.scheduler.why.last_word import condition_of
 from controllers.scheduler.why.search import Remedy
 from kubeloop.apimachinery.meta import controller_of
 
@@ -22,6 +23,9 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "nodeName": explanation.placed_on or None,
         "schedulable": not explanation.is_stuck,
         "message": explanation.message,
+        "nominatedNodeName": explanation.pod.nominated_node_name or None,
+        "condition": _condition_as_json(explanation),
+        "contradiction": explanation.contradiction or None,
         "gates": [{"plugin": gate.plugin, "reason": gate.message} for gate in explanation.gates],
         "winners": [node.name for node in explanation.winners] if ranking else [],
         "runnerUp": _runner_up(explanation),
@@ -30,6 +34,11 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         and {"nodeName": nomination.node_name, "victims": [str(victim.key) for victim in nomination.victims]},
         "remedies": [_remedy_as_json(remedy) for remedy in explanation.remedies],
     }
+
+
+def _condition_as_json(explanation: Explanation) -> dict[str, Any] | None:
+    condition = condition_of(explanation.pod)
+    return None if condition is None else {field: condition.get(field) for field in ("status", "reason", "message")}
 
 
 def _runner_up(explanation: Explanation) -> dict[str, Any] | None:
@@ -64,6 +73,10 @@ def as_text(explanation: Explanation) -> str:
 
 def _lines(explanation: Explanation) -> Iterator[str]:
     yield _headline(explanation)
+    if explanation.contradiction:
+        yield explanation.contradiction
+    if explanation.pod.nominated_node_name:
+        yield f"{explanation.pod.nominated_node_name} is promised to it (nominatedNodeName)."
     if explanation.nomination is not None:
         victims = ", ".join(str(victim.key) for victim in explanation.nomination.victims)
         yield f"Preemption would make room on {explanation.nomination.node_name} by removing {victims}."

@@ -12,7 +12,7 @@ from controllers.scheduler.why.cluster import Situation
 from controllers.scheduler.why.explanation import Explanation, explain
 from controllers.scheduler.why.report import as_json, as_text
 from kubeloop.apimachinery.meta import Object
-from kubeloop.testing.builders import a_node, a_pod
+from kubeloop.testing.builders import PodBuilder, a_node, a_pod
 from tests.unit.scheduler.scene import Scene, in_zone, info, near, with_affinity
 
 
@@ -158,6 +158,59 @@ def test_equal_nodes_share_the_first_place() -> None:
 
     assert ["a", "b"] == as_json(told)["winners"]
     assert "equal: chance decides" in as_text(told)
+
+
+def last_said(pod: PodBuilder, reason: str, message: str) -> Object:
+    """The pod, with what the scheduler said of it after its last attempt."""
+    pod["status"] = {
+        "phase": "Pending",
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": reason, "message": message}],
+    }
+    return pod
+
+
+def deleted(pod: PodBuilder) -> Object:
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return pod
+
+
+FITS = Scene([a_node("a")])
+OF_OLD = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        (
+            last_said(a_pod("p"), "Unschedulable", OF_OLD),
+            f"not tried it again yet: its PodScheduled condition says: {OF_OLD}",
+        ),
+        (last_said(a_pod("p"), "SchedulerError", "no disk"), "the scheduler's last attempt failed: no disk"),
+        (
+            last_said(a_pod("p").requests(cpu="9"), "Unschedulable", OF_OLD),
+            f"The last time the scheduler tried it, it said: {OF_OLD}",
+        ),
+        (a_pod("p"), "the scheduler has said nothing of it yet"),
+        (deleted(a_pod("p")), "it is being deleted"),
+        ({**a_pod("p"), "status": {"phase": "Failed"}}, "it has ended (Failed)"),
+    ],
+)
+def test_what_the_scheduler_said_last_is_told_where_it_said_something_else(pod: Object, said: str) -> None:
+    """Otherwise a Pending pod that "would go to a" is a riddle."""
+    told = explained(FITS, pod)
+
+    assert said in told.contradiction
+    assert said in as_text(told)
+    assert told.contradiction == as_json(told)["contradiction"]
+
+
+def test_the_scheduler_is_not_quoted_where_it_says_the_same() -> None:
+    """Nor of a pod that has a node, or that a gate holds back."""
+    large = a_pod("p").requests(cpu="9")
+    same = explained(FITS, last_said(large, "Unschedulable", explained(FITS, large).message))
+    gated = explained(FITS, last_said(a_pod("p").spec(schedulingGates=[{"name": "x"}]), "SchedulingGated", "blocked"))
+
+    assert ["", "", ""] == [told.contradiction for told in (same, gated, explained(FITS, a_pod("p"), placed_on="a"))]
 
 
 WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
