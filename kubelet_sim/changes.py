@@ -15,7 +15,7 @@ FORGIVEN_AFTER_SECONDS = 600.0
 
 
 def begin_pull(scene: Scene) -> Container:
-    return scene.container._replace(since=scene.now, image=scene.spec.image)
+    return scene.container._replace(since=scene.now, image=scene.spec.image, has_image=moments.is_image_present(scene))
 
 
 def fail_pull(scene: Scene) -> Container:

@@ -1,15 +1,18 @@
-"""Whether the name of an image can be read at all, in the words of distribution/reference as a kubelet uses it (v1.36).
+"""The names of images: whether one can be read at all, in the words of distribution/reference as a kubelet uses it
+(v1.36), and which image it is.
 
 What is there behind a name is not asked: nothing is downloaded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import lru_cache
 
-_HUB = "docker.io"
+_HUB, _OFFICIAL = "docker.io", "library/"
 _LONGEST_PATH = 255
+_SMALLEST_BYTES, _LARGEST_BYTES = 10_000_000, 200_000_000
 _HEX_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
@@ -28,6 +31,26 @@ def name_error(image: str) -> str:
     """What a kubelet says of an image with this name; "" where it can be read."""
     why = _problem(image)
     return why and f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {why}'
+
+
+@lru_cache(maxsize=4096)  # as above
+def reference(image: str) -> str:
+    """The whole name of an image whose name can be read: with its registry, and with a tag or a digest."""
+    registry, rest = _split(image)
+    return f"{registry}/{rest}" if ":" in rest else f"{registry}/{rest}:latest"
+
+
+def names(reference: str) -> list[str]:
+    """What the image with this whole name is called in the status of a node: the short name, too, that pods use."""
+    short = reference.removeprefix(f"{_HUB}/").removeprefix(_OFFICIAL)
+    return [reference] if short == reference else [reference, short]
+
+
+@lru_cache(maxsize=4096)  # as above
+def size_bytes(reference: str) -> int:
+    """Of the image with this whole name, always the same."""
+    number = int.from_bytes(hashlib.sha256(reference.encode()).digest()[:8])
+    return _SMALLEST_BYTES + number % (_LARGEST_BYTES - _SMALLEST_BYTES)
 
 
 def never_pulled(image: str) -> str:
@@ -56,12 +79,12 @@ def _split(image: str) -> tuple[str, str]:
     """The registry, which is Docker Hub where none is named, and the rest."""
     first, slash, rest = image.partition("/")
     if not slash:
-        return _HUB, f"library/{image}"
+        return _HUB, f"{_OFFICIAL}{image}"
     is_domain = first == "localhost" or any(one in first for one in ".:") or first != first.lower()
     domain, path = (first, rest) if is_domain else (_HUB, image)
     if domain == "index.docker.io":
         domain = _HUB
-    return domain, path if "/" in path or domain != _HUB else f"library/{path}"
+    return domain, path if "/" in path or domain != _HUB else f"{_OFFICIAL}{path}"
 
 
 def _digest_problem(algorithm: str, encoded: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from kubelet_sim import probing, restarts
+from kubelet_sim import images, probing, restarts
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.scene import Scene
 from kubelet_sim.state import UP, Container, ContainerSpec, Role, State
@@ -18,6 +18,7 @@ from kubeloop.apimachinery.times import moment_after
 FIRST_BACKOFF_SECONDS = 10.0
 MAX_BACKOFF_SECONDS = 300.0
 MINIMUM_GRACE_SECONDS = 2.0  # between the signals to stop and to die
+SANDBOX_SECONDS = 0.02  # what a pod takes whose images are there
 NOTICE_SECONDS = 1.0  # how long a kubelet takes to see that something ended
 _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
@@ -91,13 +92,34 @@ def is_image_refused(scene: Scene) -> bool:
     return bool(behaviour.image_error) or (scene.spec.is_never_pulled and not behaviour.is_pullable)
 
 
+def is_image_present(scene: Scene) -> bool:
+    """Whether the container needs no pull: its image is on the node, or comes with another container of the pod."""
+    spec = scene.spec
+    if spec.is_never_pulled:
+        return True
+    if spec.fields.get("imagePullPolicy") == "Always" or spec.is_real or not spec.behaviour.is_pullable:
+        return False
+    return images.reference(spec.image) in scene.runtime.images or any(
+        one is not scene.container and one.image == spec.image for one in scene.runtime.containers
+    )
+
+
 def _pull_end(scene: Scene) -> datetime | None:
     if scene.runtime.starts_nothing or is_image_refused(scene):
         return None
     assert scene.container.since is not None
     if scene.spec.is_real:
         return scene.container.since  # its image is not looked at
-    return scene.container.since + timedelta(seconds=scene.runtime.pull_seconds)
+    if not scene.container.has_image:
+        return scene.container.since + timedelta(seconds=scene.runtime.pull_seconds)
+    if any(_is_pulling(one, scene.spec.image) for one in scene.runtime.containers):
+        return None
+    is_first = not any(one.run for one in scene.runtime.containers)
+    return moment_after(scene.container.since, min(SANDBOX_SECONDS, scene.runtime.pull_seconds) if is_first else 0)
+
+
+def _is_pulling(container: Container, image: str) -> bool:
+    return container.state is State.PULLING and container.image == image and not container.has_image
 
 
 def config_is_there(scene: Scene) -> datetime | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from kubelet_sim import node_object
 from kubelet_sim.attachments import Attachments
 from kubelet_sim.faults.registry import Faults
+from kubelet_sim.node_images import NodeImages
 from kubelet_sim.node_object import PRESSURE_REASONS, NodeIdentity
 from kubelet_sim.settings import Settings
 from kubelet_sim.stages import surroundings
@@ -44,6 +45,7 @@ class NodeReconciler:
         recorders: Recorders,
         attachments: Attachments,
         pressures: Callable[[str], Collection[str]],
+        images: NodeImages,
         faults: Faults,
         staging: Staging,
         nodes: Mapping[str, NodeIdentity],
@@ -51,7 +53,7 @@ class NodeReconciler:
     ) -> None:
         self._api, self._clock, self._rng, self._informer = api, clock, rng, informer
         self._recorders, self._attachments, self._pressures = recorders, attachments, pressures
-        self._faults = faults
+        self._images, self._faults = images, faults
         self._staging, self._stages = staging, staging.nodes
         self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
@@ -60,6 +62,7 @@ class NodeReconciler:
     async def reconcile(self, key: ObjectKey) -> Result:
         identity = self._nodes.get(key.name)
         if identity is None:
+            self._images.forget(key.name)
             return DONE  # there are fewer nodes now
         if self._faults.is_cut_off(key.name):
             return DONE  # woken when that is over
@@ -79,6 +82,7 @@ class NodeReconciler:
         """It is to be registered (again)."""
         self._registered.pop(node, None)
         self._stages.forget(ObjectKey("", node))
+        self._images.forget(node)
 
     async def _play(self, identity: NodeIdentity, node: ReadOnlyObject) -> Result:
         """A node that is given over to stages says of itself what they say; its lease is renewed all the same."""
@@ -119,7 +123,7 @@ class NodeReconciler:
         ready = next((c for c in conditions_of(node) if c["type"] == "Ready"), {})
         beat = ready.get("lastHeartbeatTime")
         is_due = not beat or (now - parse_time(beat)).total_seconds() >= REPORT_SECONDS * (1 - _REPORT_JITTER)
-        if is_due or node_object.is_changed(node, wanted):
+        if is_due or self._images.is_due(identity.name) or node_object.is_changed(node, wanted):
             await self._write(identity, node)
         return self._next_report()
 
@@ -131,11 +135,12 @@ class NodeReconciler:
 
     async def _write(self, identity: NodeIdentity, node: ReadOnlyObject) -> None:
         wanted = self._status(identity, node)
-        patch = {"metadata": {"uid": uid_of(node)}, "status": wanted}
+        patch = {"metadata": {"uid": uid_of(node)}, "status": wanted | self._images.changed_status(node)}
         try:
-            await self._api.patch(NODES, identity.name, patch, patch_type=STRATEGIC, subresource="status")
+            answer = await self._api.patch(NODES, identity.name, patch, patch_type=STRATEGIC, subresource="status")
         except NotFound:
             return
+        self._images.reported(answer)
         for reason in _changed_pressures(conditions_of(node), wanted["conditions"]):
             await self._tell(node, reason, f"Node {identity.name} status is now: {reason}")
         if not is_true(conditions_of(node), "Ready"):

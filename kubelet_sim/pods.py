@@ -9,13 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, tales
 from kubelet_sim.addresses import PodAddresses
 from kubelet_sim.attachments import Attachments, ClaimProblem
-from kubelet_sim.echoes import Echoes
 from kubelet_sim.faults.registry import Faults
+from kubelet_sim.node_images import NodeImages, pulled
 from kubelet_sim.node_object import NodeIdentity
 from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
@@ -28,13 +27,13 @@ from kubelet_sim.stages import surroundings
 from kubelet_sim.stages.staging import Staging
 from kubelet_sim.stages.template import Functions
 from kubelet_sim.state import Happening, PodRuntime, PodSpec
-from kubelet_sim.status_patch import status_patch
+from kubelet_sim.statuses import PodStatuses
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, is_older, key_of, resource_version_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
 from kubeloop.apimachinery.resource import PODS
 from kubeloop.apimachinery.times import moment_after
-from kubeloop.client.api import STRATEGIC, Api
+from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.client.store import Delta
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
@@ -57,6 +56,8 @@ class PodReconciler:
         pressures: Pressures,
         faults: Faults,
         staging: Staging,
+        statuses: PodStatuses,
+        images: NodeImages,
         containers: ContainerRuntime,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
@@ -65,15 +66,12 @@ class PodReconciler:
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._attachments, self._pressures, self._faults = attachments, pressures, faults
         self._staging, self._stages = staging, staging.pods
-        self._containers = containers
+        self._statuses, self._images, self._containers = statuses, images, containers
         self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
         self._references = References(api, clock)
         self._runtimes: dict[ObjectKey, PodRuntime] = {}
-        # The newest answer of each pod that the informer has not caught up with: no status is written twice.
-        self._answers: dict[ObjectKey, Object] = {}
-        self._echoes = Echoes()
         self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
         pods.add_handler(self._note)
         pods.index_field("spec.nodeName")
@@ -82,12 +80,8 @@ class PodReconciler:
         """The key to reconcile where the pod is on a node of this process."""
         return (key_of(pod),) if _node_of(pod) in self._identities else ()
 
-    def is_news(self, old: ReadOnlyObject, new: ReadOnlyObject) -> bool:
-        """A predicate: whether an update may ask for something, as the echo of a status written here does not."""
-        return not self._echoes.is_echo(key_of(new), resource_version_of(new))
-
     async def reconcile(self, key: ObjectKey) -> Result:
-        obj = self._newest(key)
+        obj = self._statuses.newest(key)
         if obj is None or _node_of(obj) not in self._identities:
             return DONE
         if key not in self._runtimes and self._nodes.get(ObjectKey("", _node_of(obj))) is None:
@@ -102,11 +96,14 @@ class PodReconciler:
         runtime = await self._with_references(obj, runtime)
         runtime = await self._with_volumes(obj, pod, runtime)
         obj, pod, runtime = await self._with_allocation(obj, pod, runtime)
+        runtime = self._with_images(obj, runtime)
         plan = lifecycle.plan(obj, pod, runtime, self._clock.now(), self._pressures.sentence(pod.uid))
         self._runtimes[key] = plan.runtime
+        if plan.runtime.containers is not runtime.containers:
+            self._images.add(_node_of(obj), pulled(pod, plan.runtime))
         await self._tell(obj, plan.happenings)
         await self._containers.carry_out(obj, pod, plan.runtime)
-        must_look_again = await self._write_status(obj, pod, plan.status)
+        must_look_again = await self._statuses.write(obj, pod, plan.status)
         if plan.is_removable:
             self._attachments.release(pod.uid)
             await self._remove(pod)
@@ -132,7 +129,9 @@ class PodReconciler:
         """A pod that is given over to stages has no other life; one that is given back is taken up as it is then."""
         if self._runtimes.pop(key_of(obj), None) is not None:
             self._containers.forget(uid_of(obj))
-        return await self._stages.play(obj, self._recorders(_node_of(obj)), lambda: self._functions(obj), self._keep)
+        return await self._stages.play(
+            obj, self._recorders(_node_of(obj)), lambda: self._functions(obj), self._statuses.keep
+        )
 
     def _functions(self, obj: ReadOnlyObject) -> Functions:
         """Of the templates of stages."""
@@ -254,6 +253,11 @@ class PodReconciler:
         seen = allocation.with_allocated(obj, runtime.allocated)
         return seen, self._read(seen), runtime
 
+    def _with_images(self, obj: ReadOnlyObject, runtime: PodRuntime) -> PodRuntime:
+        """What its node has by now needs no pull."""
+        images = self._images.on(_node_of(obj))
+        return runtime if runtime.images is images else runtime._replace(images=images)
+
     def _address(self, obj: ReadOnlyObject, known: str, identity: NodeIdentity) -> str:
         if obj["spec"].get("hostNetwork"):
             return identity.address
@@ -283,38 +287,6 @@ class PodReconciler:
         recorder = self._recorders(_node_of(obj))
         for one in happenings:
             await recorder.event(obj, one.event_type, one.reason, one.message, one.field_path)
-
-    async def _write_status(self, obj: ReadOnlyObject, pod: PodSpec, status: Object) -> bool:
-        """Whether more was heard of the pod meanwhile than the echo of this."""
-        patch = status_patch(obj, status)
-        if patch is None:
-            return False
-        key, settled = pod.key, ""
-        write = partial(self._api.patch, patch_type=STRATEGIC, subresource="status", managed_fields=False)
-        self._echoes.write_begins(key)
-        try:
-            answer = await write(PODS, key.name, patch, key.namespace)
-            self._keep(answer)
-            if self._is_settled(answer, pod):
-                settled = resource_version_of(answer)
-        except NotFound:
-            pass  # gone; the informer will say so
-        finally:
-            must_look_again = self._echoes.write_ends(key, settled)
-        return must_look_again
-
-    def _is_settled(self, answer: ReadOnlyObject, pod: PodSpec) -> bool:
-        """Whether another look would find nothing to do: that a pod is over has consequences, and processes, stages
-        and faults may go by what its status says.
-        """
-        if answer["status"].get("phase") in TERMINAL or self._faults or self._stages.takes(answer):
-            return False
-        return not any(spec.is_real for spec in pod.containers)
-
-    def _keep(self, answer: Object) -> None:
-        known = self._pods.get(key_of(answer))
-        if known is not None and is_older(known, answer):
-            self._answers[key_of(answer)] = answer
 
     async def _remove(self, pod: PodSpec) -> None:
         if pod.uid in self._removed:
@@ -348,10 +320,8 @@ class PodReconciler:
 
     def remember(self, obj: Object) -> None:
         """What a pod on a node of this process has already: also of a node that has just become ours."""
-        key, status = key_of(obj), obj.get("status") or {}
-        answer = self._answers.get(key)
-        if answer is not None and not is_older(obj, answer):
-            del self._answers[key]
+        status = obj.get("status") or {}
+        self._statuses.caught_up(obj)
         if status.get("phase") in TERMINAL:
             self._ledger.remove(uid_of(obj))
             self._attachments.release(uid_of(obj))
@@ -364,8 +334,7 @@ class PodReconciler:
     def _forget(self, obj: Object) -> None:
         key, uid = key_of(obj), uid_of(obj)
         self._runtimes.pop(key, None)
-        self._answers.pop(key, None)
-        self._echoes.forget(key)
+        self._statuses.forget(key)
         self._late.pop(key, None)
         self._stages.forget(key)
         self._removed.discard(uid)
@@ -374,12 +343,7 @@ class PodReconciler:
         self._attachments.release(uid)
         self._pressures.forget(uid)
         self._containers.forget(uid)
-
-    def _newest(self, key: ObjectKey) -> Object | None:
-        obj, answer = self._pods.get(key), self._answers.get(key)
-        if obj is None or answer is None or uid_of(answer) != uid_of(obj):
-            return obj
-        return answer if is_older(obj, answer) else obj
+        self._images.release(obj)
 
 
 def _node_of(pod: ReadOnlyObject) -> str:

@@ -18,6 +18,7 @@ from kubelet_sim.faults.definition import install as install_faults
 from kubelet_sim.faults.reconciler import FaultReconciler
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.leases import LeaseReconciler
+from kubelet_sim.node_images import NodeImages
 from kubelet_sim.nodes import NodeReconciler
 from kubelet_sim.pods import PodReconciler
 from kubelet_sim.pool import Pool, PoolReconciler
@@ -30,6 +31,7 @@ from kubelet_sim.server.server import KubeletServer, Serving
 from kubelet_sim.settings import Settings
 from kubelet_sim.stages.definition import install as install_stages
 from kubelet_sim.stages.staging import Staging
+from kubelet_sim.statuses import PodStatuses
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
 from kubeloop.apimachinery.node_count import ASKED_FOR
 from kubeloop.apimachinery.resource import CONFIG_MAPS, NODES, PODS
@@ -75,7 +77,11 @@ def add_to(
     def uids_of_pods() -> set[str]:
         return {uid_of(pod) for pod in pods.list()}
 
+    def report_within(node: str, seconds: float) -> None:
+        node_controller.enqueue_after(ObjectKey("", node), seconds)
+
     attachments = Attachments(manager.api, report)
+    images = NodeImages(manager.clock, manager.rng, pods, nodes, own, report_within)
     pressures, faults = Pressures(), Faults(nodes)
     staging = Staging(manager, settings)
     node_reconciler = NodeReconciler(
@@ -86,6 +92,7 @@ def add_to(
         recorders,
         attachments,
         pressures.on,
+        images,
         faults,
         staging,
         own,
@@ -93,6 +100,7 @@ def add_to(
     )
     lease_reconciler = LeaseReconciler(manager.api, manager.clock, manager.rng, nodes, own, faults)
     real = _process_runtime(machine, manager, wake_pod, uids_of_pods) if machine else None
+    statuses = PodStatuses(manager.api, pods, faults, staging.pods)
     pod_reconciler = PodReconciler(
         manager.api,
         manager.clock,
@@ -104,6 +112,8 @@ def add_to(
         pressures,
         faults,
         staging,
+        statuses,
+        images,
         real or Simulated(),
         own,
         settings,
@@ -113,7 +123,7 @@ def add_to(
     manager.add(node_controller)
     manager.add(lease_controller)
     of_pods = [
-        Watches(pods, pod_reconciler.keys, [pod_reconciler.is_news]),
+        Watches(pods, pod_reconciler.keys, [statuses.is_news]),
         Watches(nodes, attachments.pods_with_volumes, [other_volumes]),
     ]
     pod_controller = Controller("kubelet-pods", pod_reconciler, of_pods, workers=_POD_WORKERS)

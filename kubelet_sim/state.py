@@ -159,7 +159,8 @@ class Container(NamedTuple):
     restarts: int = 0
     crashes: int = 0
     pull_failures: int = 0
-    image: str = ""  # the image being pulled
+    image: str = ""  # the image that is pulled, or has been
+    has_image: bool = False  # it was on the node already
     probed: Mapping[Kind, Probed] = NOTHING
     stop_order: StopOrder | None = None
     resources: Mapping[str, Any] | None = None  # what it runs with, where that is not what is allocated
@@ -193,6 +194,7 @@ class PodRuntime(NamedTuple):
     arrived_at: datetime
     containers: tuple[Container, ...] = ()
     pull_seconds: float = 0
+    images: frozenset[str] = frozenset()  # on the node (images.reference)
     ip: str = ""
     host_ip: str = ""
     stopping_since: datetime | None = None

@@ -12,12 +12,14 @@ from kubelet_sim.state import ContainerSpec, Happening, Role
 
 INVALID_NAME = "InvalidImageName"
 
-_IMAGE_BYTES = 42_000_000
-
 
 def pulling(scene: Scene) -> Sequence[Happening]:
-    if scene.spec.is_real or scene.spec.is_never_pulled or moments.is_image_refused(scene):
+    if scene.spec.is_real or moments.is_image_present(scene) or moments.is_image_refused(scene):
         return ()
+    return _pulling(scene)
+
+
+def _pulling(scene: Scene) -> Sequence[Happening]:
     return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
 
 
@@ -63,12 +65,17 @@ def first_start(scene: Scene) -> Sequence[Happening]:
 
 
 def _pulled(scene: Scene) -> Happening:
-    if scene.spec.is_never_pulled:
+    if scene.container.has_image:
         return _present(scene)
+    return _newly_pulled(scene)
+
+
+def _newly_pulled(scene: Scene) -> Happening:
+    size = images.size_bytes(images.reference(scene.spec.image))
     duration = _spelled(scene.runtime.pull_seconds)
     message = (
         f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
-        f" Image size: {_IMAGE_BYTES} bytes."
+        f" Image size: {size} bytes."
     )
     return Happening("Normal", "Pulled", message, scene.spec)
 
@@ -76,7 +83,7 @@ def _pulled(scene: Scene) -> Happening:
 def restart(scene: Scene) -> Sequence[Happening]:
     """Its image is pulled again where the policy says so, and is there otherwise."""
     if scene.spec.fields.get("imagePullPolicy") == "Always" and not scene.spec.is_real:
-        return (*pulling(scene), _pulled(scene), *_started(scene))
+        return (*_pulling(scene), _newly_pulled(scene), *_started(scene))
     return (_present(scene), *_started(scene))
 
 

@@ -1,11 +1,12 @@
-"""Images that are not asked for: names that nobody can read, and those that must not be pulled."""
+"""Images that are not asked for: names that nobody can read, those that must not be pulled, those that are there."""
 
 from __future__ import annotations
 
 import pytest
 
 from kubelet_sim import images
-from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod, state_of
+from kubeloop.apimachinery.meta import Object
+from tests.unit.kubelet_sim.played_pod import PULL_SECONDS, PlayedPod, a_container, a_pod, state_of
 
 HEX = "0123456789abcdef" * 4
 
@@ -107,3 +108,60 @@ def test_an_image_is_pulled_before_the_rest_of_a_container_is_looked_at() -> Non
 
     assert "CreateContainerConfigError" == state_of(played.until(1))
     assert ["Pulling", "Pulled", "Failed"] == [one.partition(":")[0] for one in played.told]
+
+
+@pytest.mark.parametrize("image", ["web", "web:latest", "library/web", "docker.io/web", "index.docker.io/library/web"])
+def test_an_image_has_one_whole_name(image: str) -> None:
+    """However much of it is left out; the short one that pods use is told, too."""
+    assert "docker.io/library/web:latest" == images.reference(image)
+    assert ["docker.io/library/web:latest", "web:latest"] == images.names(images.reference(image))
+
+
+def test_an_image_elsewhere_is_called_as_it_is() -> None:
+    """Ports are no tags, and what has a digest needs none."""
+    assert "localhost:5000/web:latest" == images.reference("localhost:5000/web")
+    assert f"quay.io/web@sha256:{HEX}" == images.reference(f"quay.io/web@sha256:{HEX}")
+    assert ["quay.io/web:1"] == images.names("quay.io/web:1")
+    assert ["docker.io/team/web:1", "team/web:1"] == images.names("docker.io/team/web:1")
+
+
+def a_pod_whose_image_is_there(*containers: Object) -> PlayedPod:
+    played = PlayedPod(a_pod(*containers))
+    played.runtime = played.runtime._replace(images=frozenset({"docker.io/library/web:1"}))
+    return played
+
+
+def test_an_image_that_is_there_is_not_waited_for() -> None:
+    """Its pod is created first, which shows, and runs long before an image could have been pulled."""
+    played = a_pod_whose_image_is_there()
+
+    assert "ContainerCreating" == state_of(played.until(0))
+    assert "running" == state_of(played.until(PULL_SECONDS / 2))
+    there = 'Container image "web:1" already present on machine and can be accessed by the pod'
+    assert [f"Pulled: {there}", "Created: Container created", "Started: Container started"] == played.told
+
+
+def test_the_policy_always_pulls_all_the_same() -> None:
+    """As a kubelet that asks the registry every time."""
+    played = a_pod_whose_image_is_there(a_container(imagePullPolicy="Always"))
+
+    assert "ContainerCreating" == state_of(played.until(PULL_SECONDS / 2))
+    assert "running" == state_of(played.until(PULL_SECONDS))
+    assert 'Pulling: Pulling image "web:1"' == played.told[0]
+
+
+def test_containers_of_a_pod_share_an_image() -> None:
+    """It is pulled for the first of them; the other starts with it."""
+    played = PlayedPod(a_pod(a_container("a"), a_container("b")))
+
+    assert ["ContainerCreating"] * 2 == [state_of(played.until(PULL_SECONDS / 2), name) for name in "ab"]
+    assert ["running"] * 2 == [state_of(played.until(PULL_SECONDS), name) for name in "ab"]
+    assert 1 == played.told.count('Pulling: Pulling image "web:1"')
+    assert ["Successfully", "Container"] == [one.split()[1] for one in played.told if one.startswith("Pulled:")]
+
+
+def test_an_image_that_cannot_be_had_is_asked_for_by_every_container() -> None:
+    """None of them waits for another one's."""
+    played = PlayedPod(a_pod(a_container("a", image="invalid"), a_container("b", image="invalid")))
+
+    assert ["ErrImagePull"] * 2 == [state_of(played.until(PULL_SECONDS), name) for name in "ab"]

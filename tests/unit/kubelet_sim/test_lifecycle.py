@@ -56,7 +56,7 @@ def test_events_are_worded_as_a_kubelet_words_them() -> None:
 
     assert [
         'Pulling: Pulling image "web:1"',
-        'Pulled: Successfully pulled image "web:1" in 100ms (100ms including waiting). Image size: 42000000 bytes.',
+        'Pulled: Successfully pulled image "web:1" in 100ms (100ms including waiting). Image size: 34999094 bytes.',
         "Created: Container created",
         "Started: Container started",
     ] == played.told
@@ -184,7 +184,7 @@ def test_a_changed_image_restarts_the_container() -> None:
 )
 def test_init_containers_go_one_by_one(seconds: float, first: str, second: str, main: str, initialized: str) -> None:
     """Each waits for the one before; the main container for all of them; Initialized names what is missing."""
-    played = PlayedPod(a_pod(initContainers=[a_container("one"), a_container("two")]))
+    played = PlayedPod(a_pod(initContainers=[a_container("one", image="one"), a_container("two", image="two")]))
 
     status = played.until(seconds)
 
