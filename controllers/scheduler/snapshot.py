@@ -62,17 +62,23 @@ class Snapshot:
         """Nodes came, went or moved to another zone: take these, in this order."""
         for node in self.nodes:
             self._forget(node)
+            self._forget_images(node)
         self.nodes = list(nodes)
         self._positions = {node.name: position for position, node in enumerate(self.nodes)}
         self._columns = Columns(self.nodes)
         for position, node in enumerate(self.nodes):
             node.position = position
             self._note(node)
+            self._note_images(node)
 
     def replace(self, node: NodeInfo) -> None:
         """One node that is already here, in its new state."""
         position = self._positions[node.name]
-        self._forget(self.nodes[position])
+        before = self.nodes[position]
+        self._forget(before)
+        if before.images is not node.images:
+            self._forget_images(before)
+            self._note_images(node)
         self.nodes[position] = node
         node.position = position
         self._columns.changed(position)
@@ -89,6 +95,8 @@ class Snapshot:
             self.repelling.add(node.name)
         if node.unwelcoming_taints:
             self.unwelcoming.add(node.name)
+
+    def _note_images(self, node: NodeInfo) -> None:
         for image, size in node.images.items():
             self.images.setdefault(image, {})[node.name] = size
 
@@ -98,6 +106,8 @@ class Snapshot:
         self.unschedulable.discard(node.name)
         self.repelling.discard(node.name)
         self.unwelcoming.discard(node.name)
+
+    def _forget_images(self, node: NodeInfo) -> None:
         for image in node.images:
             holders = self.images[image]
             del holders[node.name]

@@ -22,23 +22,31 @@ class ImageLocality(PreScorePlugin, ScorePlugin):
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Status | None:
         """Which of the pod's images anybody has. Where nobody does, all nodes are alike."""
-        held = [holders for image in _images(pod.spec) if (holders := state.snapshot.images.get(image))]
+        held = tuple(image for image in _images(pod.spec) if image in state.snapshot.images)
         if not held:
             return SKIP
         state[self.NAME] = held
         return None
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        """Most nodes have the same of the pod's images: each combination is counted once."""
+        held: Sequence[str] = state[self.NAME]
         total = len(state.snapshot.nodes)
-        weighted: list[tuple[Mapping[str, int], float]] = [(held, len(held) / total) for held in state[self.NAME]]
+        spreads = [len(state.snapshot.images[image]) / total for image in held]
         containers = len(pod.spec.get("initContainers") or ()) + len(pod.spec.get("containers") or ())
-        highest = MAX_BYTES_A_CONTAINER * containers
-        scores: list[int] = []
-        for node in nodes:
-            present = sum(int(sizes.get(node.name, 0) * spread) for sizes, spread in weighted)
-            present = min(max(present, MIN_BYTES), highest)
-            scores.append(MAX_NODE_SCORE * (present - MIN_BYTES) // (highest - MIN_BYTES))
-        return scores
+        sizes = state.snapshot.answers((self.NAME, held), lambda asked: [_sizes(node, held) for node in asked], nodes)
+        scores = {one: _score(one, spreads, MAX_BYTES_A_CONTAINER * containers) for one in set(sizes)}
+        return [scores[one] for one in sizes]
+
+
+def _sizes(node: NodeInfo, images: Sequence[str]) -> tuple[int, ...]:
+    return tuple([node.images.get(image, 0) for image in images])
+
+
+def _score(sizes: Sequence[int], spreads: Sequence[float], highest: int) -> int:
+    present = sum(int(size * spread) for size, spread in zip(sizes, spreads, strict=True))
+    present = min(max(present, MIN_BYTES), highest)
+    return MAX_NODE_SCORE * (present - MIN_BYTES) // (highest - MIN_BYTES)
 
 
 def _images(spec: Mapping[str, Any]) -> list[str]:
