@@ -195,7 +195,7 @@ def add_to(
     if real is not None:
         manager.add_task("kubelet: containers", real.run)
     if serving is not None:
-        seen = Pods(pods, own.__contains__, faults.unreachable)
+        seen = Pods(pods, statuses.shown, own.__contains__, faults.unreachable)
 
         def end(key: ObjectKey, container: str, exit_code: int) -> None:
             pod_reconciler.end(key, container, exit_code)

@@ -1,4 +1,9 @@
-"""What is known of the pods' statuses, and how they are written: one patch where something differs, and none twice."""
+"""What is known of the pods' statuses, and how they are written: one patch where something differs, and none twice.
+
+A status is true before it is written, and the watch tells of it only later. Who asks a kubelet for the log of a
+container that he has just read is running is not to be told that it waits to start: what is shown to him counts on what
+is being written, too.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,7 @@ class PodStatuses:
         self._api, self._pods, self._faults, self._stages = api, pods, faults, stages
         # The newest answer of each pod that the informer has not caught up with: no status is written twice.
         self._answers: dict[ObjectKey, Object] = {}
+        self._being_written: dict[ObjectKey, tuple[str, Object]] = {}  # uid and status, while the write takes
         self._echoes = Echoes()
 
     def is_news(self, old: ReadOnlyObject, new: ReadOnlyObject) -> bool:
@@ -35,6 +41,14 @@ class PodStatuses:
             return obj
         return answer if is_older(obj, answer) else obj
 
+    def shown(self, key: ObjectKey) -> Object | None:
+        """The same with the status that is on its way to the server, where others may know of it already."""
+        obj = self.newest(key)
+        uid, status = self._being_written.get(key, ("", {}))
+        if obj is None or uid != uid_of(obj):
+            return obj
+        return {**obj, "status": {**(obj.get("status") or {}), **status}}
+
     async def write(self, obj: ReadOnlyObject, pod: PodSpec, status: Object) -> bool:
         """Whether more was heard of the pod meanwhile than the echo of this."""
         patch = status_patch(obj, status)
@@ -43,6 +57,7 @@ class PodStatuses:
         key, settled = pod.key, ""
         write = partial(self._api.patch, patch_type=STRATEGIC, subresource="status", managed_fields=False)
         self._echoes.write_begins(key)
+        self._being_written[key] = pod.uid, status
         try:
             answer = await write(PODS, key.name, patch, key.namespace)
             self.keep(answer)
@@ -51,6 +66,7 @@ class PodStatuses:
         except NotFound:
             pass  # gone; the informer will say so
         finally:
+            del self._being_written[key]
             must_look_again = self._echoes.write_ends(key, settled)
         return must_look_again
 

@@ -34,15 +34,19 @@ class SeenRun:
 
 
 class Pods:
-    """`unreachable`: why nobody gets to a node, "" where they do."""
+    """`shown`: a pod as its kubelet knows it, which may be ahead of the informer. `unreachable`: why nobody gets to a
+    node, "" where they do.
+    """
 
     def __init__(
         self,
         informer: Informer,
+        shown: Callable[[ObjectKey], Object | None],
         is_own_node: Callable[[str], bool],
         unreachable: Callable[[str], str] = lambda node: "",
     ) -> None:
-        self._informer, self._is_own_node, self._unreachable = informer, is_own_node, unreachable
+        self._informer, self._shown = informer, shown
+        self._is_own_node, self._unreachable = is_own_node, unreachable
         self._waiting: dict[ObjectKey, set[asyncio.Event]] = {}
         informer.add_handler(self._changed)
 
@@ -50,7 +54,7 @@ class Pods:
         """The pod that is asked for. Refused where it is not on this node; Unreachable, and no more said later, where
         the node is cut off.
         """
-        pod = self._informer.get(ObjectKey(namespace, name))
+        pod = self._shown(ObjectKey(namespace, name))
         node = (pod["spec"].get("nodeName") or "") if pod is not None else ""
         if pod is None or request.headers.get(NODE_HEADER, node) != node or not self._is_own_node(node):
             raise Refused(404, f"pod {go_quote(name)} does not exist")
@@ -80,7 +84,7 @@ class Pods:
 
     def again(self, pod: Object) -> Object | None:
         """The same pod as it is now; None when it is gone."""
-        found = self._informer.get(key_of(pod))
+        found = self._shown(key_of(pod))
         return found if found is not None and uid_of(found) == uid_of(pod) else None
 
     @contextmanager

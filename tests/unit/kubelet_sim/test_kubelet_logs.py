@@ -62,7 +62,9 @@ def the_log(pod: Object, at: float, **query: str) -> str:
     async def main() -> str:
         clock = LoopClock()
         await clock.sleep(at)
-        return await read(ContainerLogs(Pods(OnePod(pod), lambda node: True), clock), pod, clock, **query)  # type: ignore[arg-type]
+        informer = OnePod(pod)
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        return await read(logs, pod, clock, **query)
 
     return run(main())
 
@@ -113,7 +115,7 @@ def test_a_log_is_followed_until_its_run_is_over() -> None:
     async def main() -> tuple[str, float]:
         clock, pod = LoopClock(), running()
         informer = OnePod(pod)
-        logs = ContainerLogs(Pods(informer, lambda node: True), clock)  # type: ignore[arg-type]
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
         following = asyncio.create_task(read(logs, pod, clock, follow="true"))
         await clock.sleep(25)
         informer.change(running("two", lastState={"terminated": ended(25)}))
