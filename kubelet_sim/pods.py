@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, tales
 from kubelet_sim.addresses import PodAddresses
@@ -26,12 +27,12 @@ from kubelet_sim.settings import Settings
 from kubelet_sim.stages import surroundings
 from kubelet_sim.stages.staging import Staging
 from kubelet_sim.stages.template import Functions
-from kubelet_sim.state import Happening, PodRuntime, PodSpec
+from kubelet_sim.state import Happening, PodRuntime, PodSpec, Verdict
 from kubelet_sim.statuses import PodStatuses
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
-from kubeloop.apimachinery.resource import PODS
+from kubeloop.apimachinery.resource import NODES, PODS
 from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
@@ -177,9 +178,7 @@ class PodReconciler:
         if not _was_admitted(obj):
             await self._tell(obj, [tales.annotation_error(error) for error in pod_spec.annotation_errors(obj)])
             await self._tell(obj, self._containers.remarks(obj))
-            node = self._nodes.get(ObjectKey("", node_name)) or {}
-            used, ports = self._ledger.used(node_name), self._ledger.ports(node_name)
-            objection = admission.objection(obj, node, used, ports, self._pressures.on(node_name))
+            objection = await self._objection(obj, node_name)
             if objection:
                 runtime, told = lifecycle.reject(runtime, objection)
                 await self._tell(obj, [told])
@@ -188,6 +187,19 @@ class PodReconciler:
             obj = allocation.with_allocated(obj, runtime.allocated)
         self._ledger.change(node_name, obj, pod.uid)
         return runtime._replace(ip=self._address(obj, runtime.ip, identity))
+
+    async def _objection(self, obj: ReadOnlyObject, node_name: str) -> Verdict | None:
+        """For good: so a node that objects by what was heard of it is asked for. A scheduler may know it better."""
+        node = self._nodes.get(ObjectKey("", node_name)) or {}
+        used, ports = self._ledger.used(node_name), self._ledger.ports(node_name)
+        objects = partial(admission.objection, obj, used=used, ports=ports, pressures=self._pressures.on(node_name))
+        objection = objects(node)
+        if objection is None:
+            return None
+        try:
+            return objects(await self._api.get(NODES, node_name))
+        except NotFound:
+            return objection
 
     async def _with_observations(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Remembered at once: what has been observed is not told twice."""

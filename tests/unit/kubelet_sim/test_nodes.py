@@ -11,8 +11,9 @@ import pytest
 from kubelet_sim import simulator
 from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.conditions import conditions_of, is_true
-from kubeloop.apimachinery.meta import Object, labels_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, labels_of
 from kubeloop.apimachinery.resource import EVENTS, LEASES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS
+from kubeloop.client.informer import Informer
 from kubeloop.testing.builders import PodBuilder, a_node, a_pod
 from kubeloop.testing.cluster import Cluster, Write, a_loop, run_cluster
 
@@ -275,6 +276,28 @@ def test_a_pod_that_does_not_fit_is_rejected(spec: Object, reason: str, message:
         await cluster.eventually(partial(has_event, cluster, reason))
 
     run_nodes(check, node_pods=room)
+
+
+def test_a_pod_is_not_rejected_for_a_label_of_which_only_others_have_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler's watch may tell of a node before its kubelet's does; a rejection is for good."""
+    stale: dict[str, Object] = {}
+    get = Informer.get
+
+    def behind(informer: Informer, key: ObjectKey) -> Object | None:
+        return stale.get(key.name) if informer.scope.resource == NODES and stale else get(informer, key)
+
+    async def check(cluster: Cluster) -> None:
+        nodes = await cluster.eventually(lambda: ready_nodes(cluster))
+        stale.update({node["metadata"]["name"]: node for node in nodes})
+        await cluster.patch(nodes[0], {"metadata": {"labels": {"disk": "ssd"}}})
+        pods = [await cluster.create(pod_on(f"node-{i}", f"p{i}", nodeSelector={"disk": "ssd"})) for i in (0, 1)]
+
+        await cluster.eventually(lambda: running(cluster, pods[0]))
+        await cluster.settled()
+        assert "NodeAffinity" == (await cluster.read(pods[1]))["status"]["reason"]
+
+    monkeypatch.setattr(Informer, "get", behind)
+    run_nodes(check)
 
 
 def test_a_missing_config_map_holds_a_container_back() -> None:
