@@ -110,6 +110,26 @@ class RegisteredEvent:
     hint: HintFunction = always_queue
 
 
+# Of a plugin that does not say what could overcome its refusal.
+ANY_EVENT: Sequence[RegisteredEvent] = tuple(
+    RegisteredEvent(ClusterEvent(resource, ALL))
+    for resource in (
+        POD,
+        NODE,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+        STORAGE_CLASS,
+        CSI_NODE,
+        CSI_DRIVER,
+        CSI_STORAGE_CAPACITY,
+        VOLUME_ATTACHMENT,
+        RESOURCE_CLAIM,
+        RESOURCE_SLICE,
+        DEVICE_CLASS,
+    )
+)
+
+
 def pod_update_events(old: ReadOnlyObject, new: ReadOnlyObject) -> list[ClusterEvent]:
     """What an update of a pod means for scheduling; the general UPDATE where it is nothing in particular."""
     resource = ASSIGNED_POD if (new.get("spec") or {}).get("nodeName") else UNSCHEDULED_POD

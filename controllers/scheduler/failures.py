@@ -33,13 +33,18 @@ class Failures:
         self._queue, self._announcer = queue, announcer
 
     def give_back(self, queued: QueuedPod, decision: Decision) -> Coroutine[Any, Any, None] | None:
-        """Requeue at once; what is returned writes the event and the condition (None: there is nobody to tell)."""
+        """Requeue at once; what is returned writes the condition (None: there is nothing to write).
+
+        Of a pod that is gone or has a node meanwhile the event is all that is left to tell.
+        """
         pod = queued.pod
         log.info("no node for pod", pod=str(pod.key), attempts=queued.attempts, why=decision.message)
         current = self._pods.get(pod.key)
         now = PodInfo(current) if current is not None else None
         if now is None or now.uid != pod.uid or now.node_name:
             self._queue.done(pod.uid)
+            if now is None or now.uid == pod.uid:
+                self._tell(pod, decision)
             return None
         queued.pod = now
         queued.unschedulable_plugins = set(decision.diagnosis.unschedulable_plugins)
@@ -47,11 +52,15 @@ class Failures:
         queued.gating_plugin = ""
         self._queue.add_unschedulable(queued)
         self._queue.nominator.add(now, decision.nomination.node_name if decision.nomination else None)
+        self._tell(now, decision)
         return self._report(now, decision)
+
+    def _tell(self, pod: PodInfo, decision: Decision) -> None:
+        note = decision.message
+        self._announcer.tell(pod.scheduler_name, pod.pod, "Warning", "FailedScheduling", "Scheduling", note)
 
     async def _report(self, pod: PodInfo, decision: Decision) -> None:
         message, status = decision.message, decision.status
-        self._announcer.tell(pod.scheduler_name, pod.pod, "Warning", "FailedScheduling", "Scheduling", message)
         condition = {
             "type": "PodScheduled",
             "status": "False",
@@ -70,8 +79,13 @@ class Failures:
 
 def refused(node_name: str, status: Status) -> Decision:
     """A node was found, but what comes after said no. A refusal reads as if that were the only node."""
-    diagnosis = Diagnosis(total_nodes=1)
     if not status.is_rejected:
-        return Decision(diagnosis, status=status, nomination=TAKE_BACK_PROMISE)
+        return not_bound(status)
+    diagnosis = Diagnosis(total_nodes=1)
     diagnosis.refuse(node_name, status)
     return Decision(diagnosis, status=Status(Code.UNSCHEDULABLE), nomination=TAKE_BACK_PROMISE)
+
+
+def not_bound(status: Status) -> Decision:
+    """A node was found, but the pod could not be bound to it: it is tried again after a backoff, whatever happens."""
+    return Decision(Diagnosis(), status=status, nomination=TAKE_BACK_PROMISE)

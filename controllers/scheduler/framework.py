@@ -5,21 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
+
+import structlog
 
 from controllers.scheduler import interface
 from controllers.scheduler.diagnosis import Diagnosis
 from controllers.scheduler.hints import ProfileHints
-from controllers.scheduler.interface import CycleState, FilterPlugin, Nomination, Plugin, ScorePlugin
+from controllers.scheduler.interface import MAX_NODE_SCORE, CycleState, FilterPlugin, Nomination, Plugin, ScorePlugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.nominator import Nominator
+from controllers.scheduler.plugins.catalog import DEFAULT_PLUGINS
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable
 from kubeloop.apimachinery.errors import ApiError
 
+log = structlog.get_logger(__name__)
+
 MAX_PERMIT_SECONDS = 15 * 60.0
+_PRE_BINDING = "pre-binding"  # in a cycle's state: the plugin that is at work
 P = TypeVar("P", bound=Plugin)
+_OURS = frozenset(entry.plugin for entry in DEFAULT_PLUGINS)
 _POINT_OF: Mapping[type[Plugin], str] = {kind: name for name, kind in interface.EXTENSION_POINTS.items()}
 
 
@@ -54,6 +62,8 @@ class Framework:
         self._pre_binds = self._those(interface.PreBindPlugin)
         self._binds = self._those(interface.BindPlugin)
         self._post_binds = self._those(interface.PostBindPlugin)
+        # Whose scores are looked at. Those of our own are known to be right, and looking would cost every pod.
+        self._untried = [plugin for plugin in self._scores if type(plugin) not in _OURS]
 
     def _those(self, kind: type[P]) -> tuple[P, ...]:
         able = {plugin.NAME: plugin for plugin in self.plugins if isinstance(plugin, kind)}
@@ -63,7 +73,7 @@ class Framework:
     @property
     def hints(self) -> ProfileHints:
         """What the queue is to know."""
-        events = {plugin.NAME: plugin.events() for plugin in self.plugins}
+        events = {plugin.NAME: plugin.events() for plugin in self.plugins if isinstance(plugin, interface.REFUSING)}
         return ProfileHints(events, self._those(interface.PreEnqueuePlugin))
 
     @property
@@ -206,6 +216,8 @@ class Framework:
             if plugin.NAME in state.skip_scores:
                 continue
             of_plugin = plugin.normalize(state, pod, nodes, self._raw_scores(plugin, state, pod, nodes))
+            if plugin in self._untried and (fault := _fault_of(plugin, of_plugin, len(nodes))):
+                return failed(f"applying score defaultWeights on Score plugins: {fault}")
             weight = self._weights.get(plugin.NAME, 1)
             scores[plugin.NAME] = of_plugin if weight == 1 else _weighted(of_plugin, weight)
         return scores
@@ -229,7 +241,8 @@ class Framework:
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         for plugin in reversed(self._reserves):
-            plugin.unreserve(state, pod, node_name)
+            with _told_and_gone_on(plugin, "unreserve"):
+                plugin.unreserve(state, pod, node_name)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, dict[str, float]]:
         """A refusal, or the plugins that hold the pod back, each with its longest wait in seconds."""
@@ -249,10 +262,16 @@ class Framework:
 
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         for plugin in self._pre_binds:
+            state[_PRE_BINDING] = plugin
             status = await _answer(plugin.pre_bind(state, pod, node_name))
             if status is not None and status.code is not Code.SKIP:
                 return _told("PreBind", plugin, status)
         return None
+
+    def at_work(self, state: CycleState) -> str:
+        """What the error of a PreBind plugin that is being interrupted begins with."""
+        plugin: Plugin | None = state.get(_PRE_BINDING)
+        return "" if plugin is None else _failure_of("PreBind", plugin)
 
     async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """The first plugin that does not skip does it."""
@@ -264,7 +283,8 @@ class Framework:
 
     async def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         for plugin in self._post_binds:
-            await plugin.post_bind(state, pod, node_name)
+            with _told_and_gone_on(plugin, "post-bind"):
+                await plugin.post_bind(state, pod, node_name)
 
 
 async def _answer(work: Awaitable[Status | None]) -> Status | None:
@@ -278,8 +298,32 @@ async def _answer(work: Awaitable[Status | None]) -> Status | None:
 def _told(point: str, plugin: Plugin, status: Status) -> Status:
     """A refusal as it is; of an error also where it happened."""
     if not status.is_rejected:
-        status = failed(f'running {point} plugin "{plugin.NAME}": {status.message}')
+        status = failed(_failure_of(point, plugin) + status.message)
     return status.of(plugin.NAME)
+
+
+def _failure_of(point: str, plugin: Plugin) -> str:
+    return f'running {point} plugin "{plugin.NAME}": '
+
+
+@contextmanager
+def _told_and_gone_on(plugin: Plugin, what: str) -> Iterator[None]:
+    """Where nobody asks for an answer: a plugin that is broken must not keep the others from being asked."""
+    try:
+        yield
+    except Exception:
+        log.exception("plugin failed", plugin=plugin.NAME, at=what)
+
+
+def _fault_of(plugin: ScorePlugin, scores: Sequence[int], wanted: int) -> str:
+    """What is wrong with the scores, or ""."""
+    if len(scores) != wanted:
+        return f'plugin "{plugin.NAME}" returns {len(scores)} scores for {wanted} nodes'
+    wrong = [score for score in scores if not 0 <= score <= MAX_NODE_SCORE]
+    if not wrong:
+        return ""
+    limits = f"[0, {MAX_NODE_SCORE}] after normalizing"
+    return f'plugin "{plugin.NAME}" returns an invalid score {wrong[0]}, it should in the range of {limits}'
 
 
 def _weighted(scores: list[int], weight: int) -> list[int]:

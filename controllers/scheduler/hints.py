@@ -10,7 +10,7 @@ import structlog
 from controllers.scheduler.events import ClusterEvent, Hint, RegisteredEvent
 from controllers.scheduler.interface import PreEnqueuePlugin
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.status import Code
+from controllers.scheduler.status import Code, failed
 from kubeloop.apimachinery.meta import ReadOnlyObject
 
 log = structlog.get_logger(__name__)
@@ -64,7 +64,7 @@ class QueueingHints:
             return
         for plugin in rejectors:
             for registered in profile.events.get(plugin, ()):
-                if registered.event.covers(event) and registered.hint(pod, old, new) is Hint.QUEUE:
+                if registered.event.covers(event) and _hint(plugin, registered, pod, old, new) is Hint.QUEUE:
                     yield plugin
                     break
 
@@ -73,9 +73,27 @@ class QueueingHints:
         profile = self._profiles.get(pod.scheduler_name)
         gates = () if profile is None else profile.gates
         for plugin in sorted(gates, key=lambda gate: gated_before_by != gate.NAME):
-            status = plugin.pre_enqueue(pod)
+            try:
+                status = plugin.pre_enqueue(pod)
+            except Exception as error:
+                status = failed(f"{type(error).__name__}: {error}")
             if status is not None:
                 if status.code is Code.ERROR:
                     log.error("pre-enqueue failed", plugin=plugin.NAME, pod=str(pod.key), error=status.message)
                 return plugin.NAME
         return ""
+
+
+def _hint(
+    plugin: str,
+    registered: RegisteredEvent,
+    pod: PodInfo,
+    old: ReadOnlyObject | None,
+    new: ReadOnlyObject | None,
+) -> Hint:
+    """Of one that cannot tell, the pod is tried again: it might else wait for long."""
+    try:
+        return registered.hint(pod, old, new)
+    except Exception:
+        log.exception("queueing hint failed", plugin=plugin, pod=str(pod.key))
+        return Hint.QUEUE

@@ -23,12 +23,12 @@ and what a filter or a score says of a node is kept for the pods that ask the sa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from controllers.scheduler.events import RegisteredEvent
+from controllers.scheduler.events import ANY_EVENT, RegisteredEvent
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pod_info import PodInfo
@@ -94,6 +94,10 @@ def no_filtering() -> Filtering:
     raise LookupError("this plugin was built without a framework")
 
 
+def no_activation(uids: Iterable[str]) -> None:
+    """Where nobody is scheduled, as when things are explained."""
+
+
 async def no_pause(seconds: float) -> None:
     raise LookupError("this plugin was built without a scheduler")
 
@@ -109,6 +113,7 @@ class Handle:
     filtering: Callable[[], Filtering] = no_filtering  # the framework itself, for preemption; it is built last
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)  # those that Permit plugins hold back
     preempting: PendingPreemptions = field(default_factory=PendingPreemptions)
+    activate: Callable[[Iterable[str]], None] = no_activation  # these pods (uids) are tried at once, wherever they wait
     pause: Callable[[float], Awaitable[None]] = no_pause  # PreBind only: wait so many seconds, keeping nobody else back
 
 
@@ -121,8 +126,11 @@ class Plugin(ABC):
         self.handle = handle
 
     def events(self) -> Sequence[RegisteredEvent]:
-        """What may make schedulable a pod that this plugin refused. None named: only time can."""
-        return ()
+        """What may make schedulable a pod that this plugin refused. As long as it does not say: anything that happens.
+
+        Only those that may refuse a pod are asked (REFUSING).
+        """
+        return ANY_EVENT
 
 
 class PreEnqueuePlugin(Plugin):
@@ -236,6 +244,9 @@ class PostBindPlugin(Plugin):
     @abstractmethod
     async def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None: ...
 
+
+# Whose refusals an event may overcome. What PostFilter, PreBind and Bind say, only time does.
+REFUSING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 # Every extension point under its name in KubeSchedulerConfiguration, in the order in which a pod passes them.
 EXTENSION_POINTS: Mapping[str, type[Plugin]] = {

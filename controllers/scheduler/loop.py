@@ -41,10 +41,14 @@ def add_to(
     """
     absent = () if is_since(kubernetes_version, _DEVICES_SINCE) else _DEVICES
 
+    pods = manager.informer(PODS, field_selector=NOT_ENDED)
+
     def lister(resource: Resource) -> Lister:
+        """Of pods the very informer that fills the queue: a plugin must know of a pod that it is asked about."""
+        if resource == PODS:
+            return pods
         return Listing() if resource in absent else manager.informer(resource)
 
-    pods = manager.informer(PODS, field_selector=NOT_ENDED)
     scheduler = Scheduler(
         manager.api,
         manager.clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from controllers.scheduler.status import Status, failed
 
@@ -15,8 +15,9 @@ class PreBinding:
         self._limits: dict[str, asyncio.Timeout] = {}
         self._reasons: dict[str, str] = {}  # of those that were called off
 
-    async def run(self, uid: str, work: Awaitable[Status | None]) -> Status | None:
-        """The outcome of the work; an error with the reason where it was called off meanwhile."""
+    async def run(self, uid: str, work: Awaitable[Status | None], at_work: Callable[[], str]) -> Status | None:
+        """The outcome of the work; an error with the reason, and who was at it, where it was called off meanwhile."""
+        interrupted = ""
         try:
             async with asyncio.timeout(None) as limit:
                 self._limits[uid] = limit
@@ -24,11 +25,11 @@ class PreBinding:
         except TimeoutError:
             if uid not in self._reasons:
                 raise
-            status = None
+            status, interrupted = None, at_work()
         finally:
             del self._limits[uid]
             reason = self._reasons.pop(uid, "")
-        return failed(reason) if reason else status
+        return failed(interrupted + reason) if reason else status
 
     def call_off(self, uid: str, reason: str) -> bool:
         """Whether there was something to call off."""

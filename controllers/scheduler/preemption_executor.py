@@ -88,7 +88,7 @@ class PreemptionExecutor:
 
     def _call_off(self, victim: PodInfo) -> bool:
         """One that is not bound yet goes back into the queue, instead of being deleted."""
-        if self._waiting.reject(victim.uid, "preempted", plugin="DefaultPreemption"):
+        if self._waiting.preempt(victim.uid, "preempted", plugin="DefaultPreemption"):
             return True
         return self._pre_binding.call_off(victim.uid, "preempted by DefaultPreemption")
 

@@ -22,7 +22,7 @@ from controllers.scheduler.cache import Cache
 from controllers.scheduler.diagnosis import Decision, Diagnosis
 from controllers.scheduler.event_handlers import EventHandlers
 from controllers.scheduler.events import ASSIGNED_POD_DELETE
-from controllers.scheduler.failures import TAKE_BACK_PROMISE, Failures, refused
+from controllers.scheduler.failures import TAKE_BACK_PROMISE, Failures, not_bound, refused
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.hints import QueueingHints
 from controllers.scheduler.interface import CycleState, Handle, Lister
@@ -77,7 +77,13 @@ class Scheduler:
         preempting = PendingPreemptions(pods.get)
         nominator = Nominator()
         handle = Handle(
-            lister=lister, api=api, rng=rng, preempting=preempting, waiting_pods=self.waiting, pause=self._pause
+            lister=lister,
+            api=api,
+            rng=rng,
+            preempting=preempting,
+            waiting_pods=self.waiting,
+            activate=lambda uids: self.queue.activate(uids),
+            pause=self._pause,
         )
         self.frameworks = {profile.name: profile.build(handle, nominator) for profile in profiles}
         self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
@@ -189,11 +195,8 @@ class Scheduler:
                 start=self._next_start,
                 percentage=self._percentages[framework.name],
             )
-        except Exception as error:  # a plugin is broken: that must cost this pod an attempt, not all pods the scheduler
-            log.exception("scheduling failed", pod=str(pod.key))
-            return Decision(
-                Diagnosis(), status=failed(f"{type(error).__name__}: {error}"), nomination=TAKE_BACK_PROMISE
-            )
+        except Exception as error:
+            return Decision(Diagnosis(), status=_broken(pod, error), nomination=TAKE_BACK_PROMISE)
         if self.snapshot.nodes:
             self._next_start = (self._next_start + decision.evaluated_nodes) % len(self.snapshot.nodes)
         return decision
@@ -203,14 +206,17 @@ class Scheduler:
         node_name = decision.node_name
         self.cache.assume_pod(pod, node_name)
         self.queue.nominator.remove(pod.uid)
-        status = framework.reserve(state, pod, node_name)
         waits: dict[str, float] = {}
-        if status is None:
-            status, waits = framework.permit(state, pod, node_name)
+        try:
+            status = framework.reserve(state, pod, node_name)
+            if status is None:
+                status, waits = framework.permit(state, pod, node_name)
+        except Exception as error:
+            status = _broken(pod, error)
         if status is None:
             if waits:
-                state["waits"] = waits
-                self.waiting.hold(pod.uid, waits)
+                self.waiting.hold(pod, waits)
+                state["waits"] = True
             return decision
         framework.unreserve(state, pod, node_name)
         self.cache.forget_pod(pod.uid)
@@ -220,9 +226,13 @@ class Scheduler:
 
     async def _bind(self, framework: Framework, state: CycleState, queued: QueuedPod, decision: Decision) -> None:
         pod, node_name = queued.pod, decision.node_name
-        status = await self._carry_out(framework, state, pod, node_name)
-        if status is not None:
-            await self._bind_failed(framework, state, queued, node_name, status)
+        try:
+            failure = await self._carry_out(framework, state, pod, node_name)
+        except Exception as error:
+            self.waiting.forget(pod.uid)
+            failure = not_bound(_broken(pod, error))
+        if failure is not None:
+            await self._bind_failed(framework, state, queued, node_name, failure)
             return
         log.debug("bound", pod=str(pod.key), node=node_name, evaluated_nodes=decision.evaluated_nodes)
         self._metrics.bound(queued.attempts, self._clock.monotonic() - (queued.initial_attempt or 0.0))
@@ -230,21 +240,27 @@ class Scheduler:
         self.announcer.tell(framework.name, pod.pod, "Normal", "Scheduled", "Binding", note)
         await framework.post_bind(state, pod, node_name)
 
-    async def _carry_out(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    async def _carry_out(
+        self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str
+    ) -> Decision | None:
+        """None once it is bound. Only up to here the pod may be refused: what fails later is tried again soon."""
         will_pre_bind = framework.will_pre_bind(state, pod, node_name)
         if will_pre_bind or "waits" in state:
             await self._tell_expected_node(pod, node_name)
         if "waits" in state:
             self._writes.release()  # what waits writes nothing: it must not keep others from being bound
-            status = await self.waiting.wait(pod.uid, state["waits"])
+            status = await self.waiting.wait(pod.uid)
             await self._writes.acquire()
             if status is not None:
-                return status
+                return refused(node_name, status)
         self.queue.done(pod.uid)
         status = None
         if will_pre_bind:
-            status = await self.pre_binding.run(pod.uid, framework.pre_bind(state, pod, node_name))
-        return status if status is not None else await framework.bind(state, pod, node_name)
+            plugins = framework.pre_bind(state, pod, node_name)
+            status = await self.pre_binding.run(pod.uid, plugins, lambda: framework.at_work(state))
+        if status is None:
+            status = await framework.bind(state, pod, node_name)
+        return None if status is None else not_bound(status)
 
     async def _tell_expected_node(self, pod: PodInfo, node_name: str) -> None:
         """Others, as who adds nodes, need not look for a place for it while its binding takes its time."""
@@ -257,14 +273,21 @@ class Scheduler:
             log.error("cannot tell the expected node of a pod", pod=str(pod.key), error=error.message)
 
     async def _bind_failed(
-        self, framework: Framework, state: CycleState, queued: QueuedPod, node_name: str, status: Status
+        self, framework: Framework, state: CycleState, queued: QueuedPod, node_name: str, failure: Decision
     ) -> None:
         pod = queued.pod
         framework.unreserve(state, pod, node_name)
         assumed = self.cache.get_pod(pod.uid)
         if self.cache.forget_pod(pod.uid) and assumed is not None:
-            others_only = (lambda other: other.uid != pod.uid) if status.is_rejected else None
+            is_refused = failure.status is not None and failure.status.is_rejected
+            others_only = (lambda other: other.uid != pod.uid) if is_refused else None
             self.queue.move_all(ASSIGNED_POD_DELETE, assumed.pod, None, others_only)
-        report = self._failures.give_back(queued, refused(node_name, status))
+        report = self._failures.give_back(queued, failure)
         if report is not None:
             await report
+
+
+def _broken(pod: PodInfo, error: Exception) -> Status:
+    """A plugin is broken: that must cost this pod an attempt, not all pods the scheduler."""
+    log.error("plugin failed", pod=str(pod.key), exc_info=error)
+    return failed(f"{type(error).__name__}: {error}")

@@ -44,18 +44,18 @@ async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], 
     if profile is None:
         names = ", ".join(profile.name for profile in profiles)
         raise NotOurs(f"pod {key} is left to the scheduler {wanted!r}, of which nothing is known here (known: {names})")
-    listings: dict[Resource, Listing] = {}
+    pods = Listing()
+    listings: dict[Resource, Listing] = {PODS: pods}
 
     def lister(resource: Resource) -> Listing:
         return listings.setdefault(resource, Listing())
 
     nominator = Nominator()
     framework = profile.build(Handle(lister=lister, api=api, rng=rng), nominator)
-    nodes, pods = lister(NODES), Listing()
+    nodes = lister(NODES)
     async with asyncio.TaskGroup() as reading:
-        reading.create_task(_fill(pods, api, PODS, NOT_ENDED))
         for resource, listing in listings.items():
-            reading.create_task(_fill(listing, api, resource))
+            reading.create_task(_fill(listing, api, resource, NOT_ENDED if resource == PODS else ""))
     others = [PodInfo(other) for other in pods.list() if uid_of(other) != uid_of(pod)]
     for other in others:
         if not other.node_name:

@@ -81,5 +81,5 @@ def test_a_pod_that_is_pushed_out_before_it_is_bound_is_not_deleted() -> None:
     urgent, slow, preempted, failures = with_scheduler(test, profiles=PROFILES)
 
     assert ("a", "") == (urgent, slow)
-    assert ["preempted by DefaultPreemption"] == failures
+    assert ['running PreBind plugin "Prepare": preempted by DefaultPreemption'] == failures
     assert preempted == ["Preempted by pod uid-4 on node a (in kube-scheduler memory)."]
