@@ -8,8 +8,8 @@ Said by annotations on the pod (annotations.py):
     kubeloop.io/ready-after: 10s       ready this long after its start, or `never`
     kubeloop.io/stop-after: 5s         how long it takes to stop when told to
 
-How probes go (probes.py), what a container uses of CPU and memory (usage.py) and what it logs (log.py) is said in the
-same way.
+How probes go (probes.py) and hooks (hooks.py), what a container uses of CPU and memory (usage.py) and what it logs
+(log.py) is said in the same way.
 
 Without them, the command is guessed at (commands.py), probes pass, and an init container or one of a Job ends well
 after a while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
@@ -22,8 +22,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kubelet_sim import commands, images
+from kubelet_sim import commands, hooks, images
 from kubelet_sim.annotations import NEVER, BehaviourError, error, is_late, said, seconds
+from kubelet_sim.commands import WELL_AT_ONCE, Ending
+from kubelet_sim.environment import literals
 from kubelet_sim.probes import Kind, Probes, probes_of
 from kubelet_sim.usage import out_of_memory_after
 
@@ -31,9 +33,8 @@ KILLED = 137
 OOM_KILLED = "OOMKilled"
 
 _STOP_SECONDS = 0.3
-_HOOK_SECONDS = 0.5  # a hook whose length nobody can know
 _ENDINGS = ("exit-after", "exit-code", "memory-usage")
-_OWN_WORDS = ("exit-after", "exit-code", "exit-reason", "ready-after", "stop-after")
+_OWN_WORDS = ("exit-after", "exit-code", "exit-reason", "ready-after", "stop-after", hooks.WORD)
 _NOTHING_SAID = dict.fromkeys(_OWN_WORDS, "")
 # All that may be said of a container's behaviour.
 WORDS = frozenset((*_OWN_WORDS, "memory-usage", *(kind.value for kind in Kind)))
@@ -52,7 +53,7 @@ class Behaviour(NamedTuple):
     ready_after_seconds: float = 0  # of one without a readiness probe
     hook_seconds: float = 0
     stop_seconds: float = _STOP_SECONDS
-    post_start_seconds: float = 0  # how long its postStart hook holds it up
+    post_start: Ending = WELL_AT_ONCE  # how long its postStart hook holds it up, and whether it fails
     is_pullable: bool = True
     image_error: str = ""  # why the name of its image cannot be read
     probes: Probes = MappingProxyType({})
@@ -82,9 +83,9 @@ def behaviour_of(
         exit_code=exit_code,
         exit_reason=exit_reason,
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
-        hook_seconds=0.0 if words["stop-after"] else _hook_seconds(container, "preStop"),
+        hook_seconds=0.0 if words["stop-after"] else hooks.pre_stop_seconds(container),
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _STOP_SECONDS,
-        post_start_seconds=_hook_seconds(container, "postStart"),
+        post_start=hooks.post_start(container, words[hooks.WORD]),
         is_pullable=is_pullable(container.get("image") or ""),
         image_error=images.name_error(container.get("image") or ""),
         probes=probes,
@@ -101,25 +102,10 @@ def _ending(container: Mapping[str, Any], words: Mapping[str, str], default_exit
         after = _seconds("exit-after", words["exit-after"]) if words["exit-after"] else 0.0
         return after, _exit_code(words["exit-code"] or "0")
     command = [*(container.get("command") or ()), *(container.get("args") or ())]
-    guessed = commands.guess(command, _literals(container))
+    guessed = commands.guess(command, literals(container))
     if guessed is None and not command:
         guessed = commands.IMAGES.get(commands.repository(container.get("image") or ""))
     return (guessed.after_seconds, guessed.exit_code) if guessed else (default_exit_seconds, 0)
-
-
-def _literals(container: Mapping[str, Any]) -> Mapping[str, str]:
-    """The variables of its environment that are written out."""
-    return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}
-
-
-def _hook_seconds(container: Mapping[str, Any], name: str) -> float:
-    hook = (container.get("lifecycle") or {}).get(name) or {}
-    if "sleep" in hook:
-        return float((hook["sleep"] or {}).get("seconds") or 0)
-    if "exec" in hook:
-        guessed = commands.guess(hook["exec"].get("command") or (), _literals(container))
-        return guessed.after_seconds if guessed else _HOOK_SECONDS
-    return _HOOK_SECONDS if hook else 0.0
 
 
 def _seconds(word: str, text: str) -> float:

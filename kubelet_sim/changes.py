@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from kubelet_sim import last_words, moments
+from kubelet_sim import hooks, last_words, moments
 from kubelet_sim.behaviour import KILLED
 from kubelet_sim.restarts import RESTARTED_WITH_ALL
 from kubelet_sim.scene import Scene
@@ -35,6 +35,19 @@ def begun_before_hook(scene: Scene) -> Container:
     """A hook runs when the container does already."""
     assert scene.container.since is not None
     return begun(scene._replace(now=scene.container.since))
+
+
+def unchanged(scene: Scene) -> Container:
+    return scene.container
+
+
+def killed_after_hook(scene: Scene) -> Container:
+    """Nobody has seen it run."""
+    at, code = moments.killed_after_hook(scene), KILLED if moments.is_killed_after_hook(scene) else 0
+    assert at is not None
+    spec = scene.spec
+    why = hooks.foreseen_failure(spec.fields, scene.pod.title, scene.runtime.ip, spec.behaviour.post_start.exit_code)
+    return ended(begun_before_hook(scene), at, code, hook_error=why)
 
 
 def begun(scene: Scene) -> Container:
@@ -69,12 +82,14 @@ def end(scene: Scene) -> Container:
     return ended(scene.container, finished_at, exit_code, reason, message)
 
 
-def ended(container: Container, at: datetime, exit_code: int, reason: str = "", message: str = "") -> Container:
+def ended(
+    container: Container, at: datetime, exit_code: int, reason: str = "", message: str = "", hook_error: str = ""
+) -> Container:
     """One that ran; ten minutes make up for every crash before."""
     run = container.run
     assert run is not None and run.started_at is not None
     reason = reason or ("Error" if exit_code else "Completed")
-    over = run._replace(finished_at=at, exit_code=exit_code, reason=reason, message=message)
+    over = run._replace(finished_at=at, exit_code=exit_code, reason=reason, message=message, hook_error=hook_error)
     is_forgiven = (at - run.started_at).total_seconds() >= FORGIVEN_AFTER_SECONDS
     return container._replace(since=at, run=over, crashes=0 if is_forgiven else container.crashes)
 

@@ -27,6 +27,7 @@ class Ending:
     exit_code: int
 
 
+WELL_AT_ONCE = Ending(0.0, 0)  # of what is not there
 _AT_ONCE_SECONDS = 0.1
 _MAX_STEPS = 3000  # a script that goes on then is taken to go on for ever
 _NEVER = Ending(math.inf, 0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import probing, readiness, restarts
+from kubelet_sim import hooks, probing, readiness, restarts
 from kubelet_sim.moments import backoff_seconds
 from kubelet_sim.observations import START_ERROR
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
@@ -60,7 +60,8 @@ def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Co
 
 def _failed_to_start(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
     """It will be tried again, which shows as waiting."""
-    has_failed = container.run is not None and container.run.reason == START_ERROR
+    run = container.run
+    has_failed = run is not None and (run.reason == START_ERROR or bool(run.hook_error))
     return has_failed and container.state is State.EXITED and restarts.should_restart(pod, spec, container)
 
 
@@ -91,6 +92,8 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
         return {"reason": "CrashLoopBackOff", "message": message}
     if container.state is State.RESET and container.run:
         return {"reason": container.run.reason, "message": container.run.message}
+    if container.run and container.run.hook_error:  # also while it is tried again
+        return {"reason": hooks.FAILED, "message": container.run.hook_error}
     if _failed_to_start(pod, spec, container) and container.run:
         return {"reason": "RunContainerError", "message": container.run.message}
     return {"reason": "PodInitializing" if pod.has_init_containers else "ContainerCreating"}

@@ -113,3 +113,8 @@ def mounted_at(container: Json) -> Sequence[tuple[str, str, str]]:
     """(volume, path, subPath) of what is mounted."""
     mounts = container.get("volumeMounts") or ()
     return [(mount["name"], mount.get("mountPath") or "/", mount.get("subPath") or "") for mount in mounts]
+
+
+def literals(container: Mapping[str, Any]) -> Mapping[str, str]:
+    """The variables of its environment that are written out."""
+    return {one["name"]: one["value"] for one in container.get("env") or () if one.get("value")}

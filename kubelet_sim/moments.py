@@ -42,7 +42,7 @@ def its_turn(scene: Scene) -> datetime | None:
 
 def is_held_back(scene: Scene) -> bool:
     """A kubelet starts one container of a pod after the other: also its postStart hook has to end first."""
-    return any(one.state is State.CREATING for one in scene.runtime.containers)
+    return any(one.state in (State.CREATING, State.HOOK_FAILED) for one in scene.runtime.containers)
 
 
 def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | None:
@@ -56,12 +56,40 @@ def _initialized_at(spec: ContainerSpec, container: Container) -> datetime | Non
 
 
 def hook_is_over(scene: Scene) -> datetime | None:
-    """A pod that is to end does not wait for it."""
+    """It has ended well. A pod that is to end does not wait for it."""
     if scene.spec.is_real:
         return None  # that is observed
+    if scene.runtime.starts_nothing:
+        return scene.container.since
+    return None if scene.spec.behaviour.post_start.exit_code else _hook_end(scene)
+
+
+def hook_fails(scene: Scene) -> datetime | None:
+    if scene.spec.is_real or scene.runtime.starts_nothing or not scene.spec.behaviour.post_start.exit_code:
+        return None
+    return _hook_end(scene)
+
+
+def _hook_end(scene: Scene) -> datetime | None:
     assert scene.container.since is not None
-    seconds = 0 if scene.runtime.starts_nothing else scene.spec.behaviour.post_start_seconds
-    return _later(scene.container.since, seconds)
+    return _later(scene.container.since, scene.spec.behaviour.post_start.after_seconds)
+
+
+def killed_after_hook(scene: Scene) -> datetime | None:
+    """A container whose hook has failed has the pod's grace, or what is left of its life."""
+    ends = [end.at for end in (_end_after_hook(scene), _end_of_pod(scene)) if end]
+    return min(ends, default=None)
+
+
+def is_killed_after_hook(scene: Scene) -> bool:
+    """Whether it had to be killed."""
+    end = _end_after_hook(scene)
+    return end is not None and end.is_killed
+
+
+def _end_after_hook(scene: Scene) -> _End | None:
+    failed_at = _hook_end(scene)
+    return _end(scene, failed_at, failed_at, scene.pod.grace_seconds) if failed_at else None
 
 
 def pulled(scene: Scene) -> datetime | None:

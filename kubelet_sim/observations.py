@@ -46,7 +46,9 @@ class NotStarted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`reason`: "" for Completed or Error. `message`: what it left at its terminationMessagePath."""
+    """`reason`: "" for Completed or Error. `message`: what it left at its terminationMessagePath. `hook_error`: why it
+    was ended, where its postStart hook had failed.
+    """
 
     container: str
     run_id: str
@@ -54,6 +56,7 @@ class Ended:
     exit_code: int
     reason: str = ""
     message: str = ""
+    hook_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def _not_started(scene: Scene) -> Applied:
 def _ended(scene: Scene, end: Ended) -> Applied:
     if not _is_running(scene, end.run_id):
         return scene.container, ()
-    over = changes.ended(scene.container, end.at, end.exit_code, end.reason, end.message)
+    over = changes.ended(scene.container, end.at, end.exit_code, end.reason, end.message, end.hook_error)
     return over._replace(state=State.EXITED), ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubelet_sim.http_words import address, url
 from kubelet_sim.probes import Outcome
 from kubelet_sim.probing import Check
 
@@ -15,11 +16,10 @@ def failure(check: Check, container: Mapping[str, Any], ip: str) -> str:
     """`ip`: the pod's address. A command that fails says nothing: there is none that ran."""
     fields, hangs = check.probe.fields, check.outcome is Outcome.HANG
     if "httpGet" in fields:
-        return f'Get "{_url(fields["httpGet"], container, ip)}": {_NO_ANSWER}' if hangs else _HTTP_FAILURE
+        return f'Get "{url(fields["httpGet"], container, ip)}": {_NO_ANSWER}' if hangs else _HTTP_FAILURE
     if "tcpSocket" in fields:
-        action = fields["tcpSocket"]
-        address = _address(action.get("host") or ip, _port(action["port"], container))
-        return f"dial tcp {address}: {'i/o timeout' if hangs else 'connect: connection refused'}"
+        where = address(fields["tcpSocket"], container, ip)
+        return f"dial tcp {where}: {'i/o timeout' if hangs else 'connect: connection refused'}"
     if "grpc" in fields:
         return f"timeout: health rpc did not complete within {_seconds(check)}" if hangs else _GRPC_FAILURE
     command = " ".join((fields.get("exec") or {}).get("command") or ())
@@ -28,22 +28,6 @@ def failure(check: Check, container: Mapping[str, Any], ip: str) -> str:
 
 _HTTP_FAILURE = "HTTP probe failed with statuscode: 500"
 _GRPC_FAILURE = 'service unhealthy (responded with "NOT_SERVING")'
-
-
-def _url(action: Mapping[str, Any], container: Mapping[str, Any], ip: str) -> str:
-    address = _address(action.get("host") or ip, _port(action["port"], container))
-    path = action.get("path") or "/"
-    return f"{(action.get('scheme') or 'HTTP').lower()}://{address}{path if path.startswith('/') else f'/{path}'}"
-
-
-def _address(host: str, port: int | str) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _port(port: int | str, container: Mapping[str, Any]) -> int | str:
-    """A name is that of one of the container's ports."""
-    named = {one.get("name"): one["containerPort"] for one in container.get("ports") or ()}
-    return named.get(port, port)
 
 
 def _seconds(check: Check) -> str:

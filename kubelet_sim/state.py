@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kubelet_sim.behaviour import Behaviour
+from kubelet_sim.commands import WELL_AT_ONCE
 from kubelet_sim.probes import Kind
-from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, name_of, namespace_of, uid_of
 
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -24,6 +25,7 @@ class State(StrEnum):
     """Where a container stands. RUNNING shows as running, EXITED as terminated, all others as waiting.
 
     CREATING: the postStart hook runs, or the process of a container that really runs is about to start.
+    HOOK_FAILED: the hook has failed, and the container is being killed.
     """
 
     WAITING = "waiting"
@@ -33,13 +35,14 @@ class State(StrEnum):
     IMAGE_ERROR = "image error"
     CONFIG_ERROR = "config error"
     CREATING = "creating"
+    HOOK_FAILED = "hook failed"
     RUNNING = "running"
     EXITED = "exited"
     CRASH_BACKOFF = "crash backoff"
     RESET = "reset"
 
 
-UP = (State.CREATING, State.RUNNING)  # something of the container may be alive
+UP = (State.CREATING, State.HOOK_FAILED, State.RUNNING)  # something of the container may be alive
 
 
 class Role(StrEnum):
@@ -83,7 +86,7 @@ class ContainerSpec(NamedTuple):
     @property
     def is_created_first(self) -> bool:
         """Whether its start takes time."""
-        return self.is_real or self.behaviour.post_start_seconds > 0
+        return self.is_real or self.behaviour.post_start != WELL_AT_ONCE
 
 
 class PodSpec(NamedTuple):
@@ -103,12 +106,16 @@ class PodSpec(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As a kubelet names a pod in messages."""
-        return f"{self.key.name}_{self.key.namespace}({self.uid})"
+        return pod_title(self.obj)
 
     @property
     def has_init_containers(self) -> bool:
         return self.containers[0].role is not Role.REGULAR
+
+
+def pod_title(pod: ReadOnlyObject) -> str:
+    """As a kubelet names a pod in messages."""
+    return f"{name_of(pod)}_{namespace_of(pod)}({uid_of(pod)})"
 
 
 class Run(NamedTuple):
@@ -121,6 +128,7 @@ class Run(NamedTuple):
     exit_code: int = 0
     reason: str = ""
     message: str = ""
+    hook_error: str = ""  # it ended because its postStart hook had failed
 
 
 @dataclass(frozen=True, slots=True)

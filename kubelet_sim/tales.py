@@ -105,6 +105,13 @@ def start_failed(spec: ContainerSpec, why: str) -> Happening:
     return Happening("Warning", "Failed", f"Error: {why}", spec)
 
 
+def hook_failed(scene: Scene) -> Sequence[Happening]:
+    return (
+        Happening("Warning", "FailedPostStartHook", "PostStartHook failed", scene.spec),
+        Happening("Normal", "Killing", "FailedPostStartHook", scene.spec),
+    )
+
+
 def replaced(scene: Scene) -> Sequence[Happening]:
     if moments.replaced_at(scene) is None or scene.runtime.stopping_since:
         return ()

@@ -115,6 +115,8 @@ TRANSITIONS = (
     Transition(State.PULL_BACKOFF, State.PULLING, moments.pull_retried, changes.begin_pull, tales.pulling),
     Transition(State.CONFIG_ERROR, State.RUNNING, moments.config_is_there, changes.start, tales.restart),
     Transition(State.CREATING, State.RUNNING, moments.hook_is_over, changes.begun_before_hook),
+    Transition(State.CREATING, State.HOOK_FAILED, moments.hook_fails, changes.unchanged, tales.hook_failed),
+    Transition(State.HOOK_FAILED, State.EXITED, moments.killed_after_hook, changes.killed_after_hook),
     Transition(State.RUNNING, State.EXITED, moments.ends, changes.end, tales.replaced),
     *map(_checks, Kind),
     Transition(State.RESET, State.RUNNING, moments.starts_anew, changes.start, tales.restart),

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kubelet_sim import hooks
 from kubelet_sim.last_words import MAX_LOG_BYTES, MAX_LOG_LINES, MAX_MESSAGE_BYTES
 from kubelet_sim.moments import MINIMUM_GRACE_SECONDS
 from kubelet_sim.observations import Checked, Ended, NotStarted, Observation, Started, StartFailed, Told
@@ -24,7 +25,7 @@ from kubelet_sim.process.prober import Prober
 from kubelet_sim.process.processes import STDERR, STDOUT, CannotStart, Process
 from kubelet_sim.process.run_log import RunLog
 from kubelet_sim.process.world import Places, World
-from kubelet_sim.state import ContainerSpec
+from kubelet_sim.state import ContainerSpec, pod_title
 from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
@@ -68,6 +69,7 @@ class LiveContainer:
         self._world: World | None = None
         self._process: Process | None = None
         self._has_started = False
+        self._hook_error = ""
         self._told, self._hurry = asyncio.Event(), asyncio.Event()
         self._asked: datetime | None = None  # the earliest moment anybody has given it
         self._deadline: datetime | None = None
@@ -192,12 +194,14 @@ class LiveContainer:
             await self._end_everything(found, process)
         self._report_start(started_at)
         message = self._message(found.message_file, code)
-        self._report(Ended(self._spec.name, self.run_id, self._clock.now(), code, "", message))
+        now = self._clock.now()
+        self._report(Ended(self._spec.name, self.run_id, now, code, "", message, self._hook_error))
 
     async def _begin(self, started_at: datetime) -> None:
         """It counts as started when its postStart hook has ended well; then its probes begin."""
         hook = self._hooks.get("postStart")
-        if hook and not await self._carry_out(hook):
+        if hook and (why := await self._carry_out(hook)) is not None:
+            self._hook_error = hooks.failure(hook, self._fields, pod_title(self.pod), *why)
             self._tell("Warning", "FailedPostStartHook", "PostStartHook failed")
             self._tell("Normal", "Killing", "FailedPostStartHook")
             self.stop(moment_after(self._clock.now(), self._grace_seconds))
@@ -241,7 +245,7 @@ class LiveContainer:
         waiting = asyncio.create_task(self._deadline_passed())
         try:
             await asyncio.wait((hooking, waiting), return_when=asyncio.FIRST_COMPLETED)
-            if not hooking.done() or not hooking.result():
+            if not hooking.done() or hooking.result() is not None:
                 self._tell("Warning", "FailedPreStopHook", "PreStopHook failed")
         finally:
             for task in (hooking, waiting):
@@ -257,19 +261,21 @@ class LiveContainer:
         assert self._deadline is not None
         return (self._deadline - self._clock.now()).total_seconds()
 
-    async def _carry_out(self, hook: Any) -> bool:
-        """Whether it went well."""
+    async def _carry_out(self, hook: Any) -> tuple[str, str] | None:
+        """Why it failed, and what its command wrote; None where it went well."""
         try:
             if "exec" in hook:
-                code, _ = await self.call(hook["exec"].get("command") or ())
-                return code == 0
+                code, written = await self.call(hook["exec"].get("command") or ())
+                return (hooks.exited(hook["exec"], code, written), written) if code else None
             if "httpGet" in hook:
                 await actions.asked(self._machine.network, hook["httpGet"], self._fields)
             if "sleep" in hook:
                 await self._clock.sleep(float(hook["sleep"].get("seconds") or 0))
-        except (CannotStart, Unreachable):
-            return False
-        return True
+        except CannotStart as error:
+            return words.exec_failed(str(error)), ""
+        except Unreachable as error:
+            return str(error), ""
+        return None
 
     def _stop_signal(self) -> int:
         name = self._hooks.get("stopSignal") or "SIGTERM"

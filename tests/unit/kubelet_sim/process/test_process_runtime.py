@@ -377,6 +377,21 @@ def test_a_container_has_started_when_its_hook_has_ended(tmp_path: Path) -> None
         await world.until(waiting, is_ready)
         assert 143 == state(await world.until(failing, phase("Failed")))[1]["exitCode"]
         assert ["PostStartHook failed"] == await world.events("FailedPostStartHook")
+        assert ["FailedPostStartHook"] == await world.events("Killing")
+
+    run_processes(tmp_path, check)
+
+
+def test_a_container_whose_hook_fails_is_tried_again(tmp_path: Path) -> None:
+    """It says why it waits, and backs off as one that crashes."""
+
+    async def check(world: World) -> None:
+        bad = {"command": SERVES, "lifecycle": {"postStart": {"exec": {"command": ["sh", "-c", "exit 1"]}}}}
+        pod = await world.pod(bad)
+        await world.until(pod, lambda status: "PostStartHookError" == state(status)[1].get("reason"))
+        status = await world.until(pod, lambda status: "CrashLoopBackOff" == state(status)[1].get("reason"))
+
+        assert 143 == state(status, word="lastState")[1]["exitCode"]
 
     run_processes(tmp_path, check)
 
