@@ -63,13 +63,17 @@ class Ledger:
             for port in entry.ports:
                 self._ports[entry.node].remove(port)
 
+    def amounts(self, uid: str) -> Mapping[str, int]:
+        """Of a pod that a node has taken; nothing of any other."""
+        entry = self._by_uid.get(uid)
+        return entry.amounts if entry else {}
+
     def used(self, node: str) -> Mapping[str, int]:
         return self._used.get(node, {})
 
     def used_by_others(self, node: str, uid: str) -> Mapping[str, int]:
         """Than the pod `uid`."""
-        entry = self._by_uid.get(uid)
-        own = entry.amounts if entry else {}
+        own = self.amounts(uid)
         return {name: number - own.get(name, 0) for name, number in self.used(node).items()}
 
     def ports(self, node: str) -> Sequence[HostPort]:
@@ -81,6 +85,14 @@ class Ledger:
             used[name] = used.get(name, 0) + sign * number
 
 
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """In a kubelet's words. `missing`: the resource that the node is short of, where that is it, and how much."""
+
+    verdict: Verdict
+    missing: tuple[str, int] | None = None
+
+
 def objection(
     pod: ReadOnlyObject,
     node: ReadOnlyObject,
@@ -88,25 +100,26 @@ def objection(
     ports: Iterable[HostPort] = (),
     pressures: Sequence[str] = (),
 ) -> Verdict | None:
-    """Why the node does not take the pod, in a kubelet's words; None where it does."""
-    return next(_objections(pod, node, used, ports, pressures), None)
+    """Why the node does not take the pod; None where it does."""
+    found = objections(pod, node, used, ports, pressures)
+    return found[0].verdict if found else None
 
 
-def _objections(
+def objections(
     pod: ReadOnlyObject,
     node: ReadOnlyObject,
     used: Mapping[str, int],
     ports: Iterable[HostPort],
     pressures: Sequence[str],
-) -> Iterator[Verdict]:
-    for found in (
-        eviction.objection(pod, pressures),
-        sysctls.objection(pod["spec"]),
-        _other_platform(pod, node),
-        no_room(pod, node, used),
-    ):
+) -> list[Objection]:
+    """All that a kubelet finds, the one that it tells first; it looks no further after one that no room would mend."""
+    for found in (eviction.objection(pod, pressures), sysctls.objection(pod["spec"]), _other_platform(pod, node)):
         if found:
-            yield found
+            return [Objection(found)]
+    return [*_shortages(pod, node, used), *map(Objection, _failed_predicates(pod, node, ports))]
+
+
+def _failed_predicates(pod: ReadOnlyObject, node: ReadOnlyObject, ports: Iterable[HostPort]) -> Iterator[Verdict]:
     spec = pod["spec"]
     if not required_node_affinity(spec).matches(name_of(node), labels_of(node)):
         yield _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
@@ -140,9 +153,13 @@ def _other_platform(pod: ReadOnlyObject, node: ReadOnlyObject) -> Verdict | None
 
 
 def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) -> Verdict | None:
-    """What the node is short of for the pod, beside those that use it already. Extended resources that it does not have
-    at all are somebody else's.
-    """
+    """What the node is short of first for the pod, beside those that use it already."""
+    first = next(_shortages(pod, node, used), None)
+    return first.verdict if first else None
+
+
+def _shortages(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) -> Iterator[Objection]:
+    """Extended resources that the node does not have at all are somebody else's."""
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     amounts = _amounts(pod)
     for name in (*_FIRST, *sorted(amounts.keys() - _FIRST)):
@@ -155,8 +172,7 @@ def no_room(pod: ReadOnlyObject, node: ReadOnlyObject, used: Mapping[str, int]) 
         if in_use + requested > capacity:
             sums = f"requested: {requested}, used: {in_use}, capacity: {capacity}"
             message = f"Node didn't have enough resource: {name}, {sums}"
-            return Verdict(f"OutOf{name}", message)
-    return None
+            yield Objection(Verdict(f"OutOf{name}", message), (name, in_use + requested - capacity))
 
 
 def _amounts(pod: ReadOnlyObject) -> Amounts:

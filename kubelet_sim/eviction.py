@@ -13,7 +13,7 @@ from typing import Any
 
 from kubelet_sim import consumption, usage
 from kubelet_sim.state import Verdict
-from kubeloop.apimachinery.meta import ReadOnlyObject
+from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of
 from kubeloop.apimachinery.pod_resources import pod_limits, pod_requests
 from kubeloop.apimachinery.quantity import BINARY_SI, of_value, parse
 from kubeloop.apimachinery.tolerations import is_tolerated
@@ -26,6 +26,7 @@ _GRACE_SECONDS = 1.0  # immediateEvictionGracePeriodSeconds
 _MEMORY_BYTES = 100 * 2**20  # memory.available
 _STORAGE_SHARE = 0.1  # nodefs.available
 _CRITICAL_PRIORITY = 2_000_000_000
+_MIRROR = "kubernetes.io/config.mirror"
 _CONDITIONS = {usage.MEMORY: MEMORY_PRESSURE, usage.STORAGE: DISK_PRESSURE}
 
 
@@ -93,7 +94,7 @@ def verdict(pod: ReadOnlyObject, shortage: Shortage, now: datetime) -> Verdict:
         if amount > parse(request).value():
             message += f"Container {name} was using {_spelled(int(amount))}, request is {request}, "
             message += f"has larger consumption of {shortage.resource}. "
-    return Verdict(EVICTED, message, _GRACE_SECONDS, is_disruption=True)
+    return Verdict(EVICTED, message, _GRACE_SECONDS, disruption=message)
 
 
 def objection(pod: ReadOnlyObject, pressures: Sequence[str]) -> Verdict | None:
@@ -108,7 +109,9 @@ def objection(pod: ReadOnlyObject, pressures: Sequence[str]) -> Verdict | None:
 
 
 def is_critical(pod: ReadOnlyObject) -> bool:
-    return bool((pod["spec"].get("priority") or 0) >= _CRITICAL_PRIORITY)
+    """By its priority; so are mirrors of static pods."""
+    is_important = (pod["spec"].get("priority") or 0) >= _CRITICAL_PRIORITY
+    return bool(is_important or _MIRROR in annotations_of(pod))
 
 
 def _tolerates_memory_pressure(pod: ReadOnlyObject) -> bool:

@@ -43,8 +43,8 @@ def conditions_of(
     )
     current = {condition["type"]: condition for condition in conditions.conditions_of(obj)}
     found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
-    if runtime.verdict and runtime.verdict.is_disruption and phase in TERMINAL:
-        found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.message)
+    if runtime.verdict and runtime.verdict.disruption and phase in TERMINAL:
+        found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.disruption)
     about: dict[str, int | None] = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
     if pod.restarts_all:
         found[restarting.CONDITION] = _all_restarting(runtime, phase)

@@ -7,12 +7,12 @@ lifecycle.py; this module carries it out: events, one patch of the status where 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from kubelet_sim import admission, allocation, changes, lifecycle, observations, outage, pod_spec, tales
 from kubelet_sim.addresses import PodAddresses
+from kubelet_sim.arrivals import Arrivals, Decision
 from kubelet_sim.attachments import Attachments, ClaimProblem
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.node_images import NodeImages, pulled
@@ -27,12 +27,12 @@ from kubelet_sim.settings import Settings
 from kubelet_sim.stages import surroundings
 from kubelet_sim.stages.staging import Staging
 from kubelet_sim.stages.template import Functions
-from kubelet_sim.state import Happening, PodRuntime, PodSpec, Verdict
+from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.statuses import PodStatuses
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
-from kubeloop.apimachinery.resource import NODES, PODS
+from kubeloop.apimachinery.resource import PODS
 from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
@@ -41,6 +41,7 @@ from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
 _LOOK_AGAIN_SECONDS = 2.0  # for a config map or secret that was missing, or room for a resize
 _WITHOUT_NODE_SECONDS = 0.2
+_MAKING_ROOM_SECONDS = 0.5
 _SHORTEST_WAIT_SECONDS = 0.001
 
 
@@ -62,7 +63,9 @@ class PodReconciler:
         containers: ContainerRuntime,
         identities: Mapping[str, NodeIdentity],
         settings: Settings,
+        wake: Callable[[ObjectKey], None],
     ) -> None:
+        """`wake`: have a pod reconciled."""
         self._api, self._clock, self._rng, self._pods, self._nodes = api, clock, rng, pods, nodes
         self._recorders, self._identities, self._settings = recorders, identities, settings
         self._attachments, self._pressures, self._faults = attachments, pressures, faults
@@ -71,6 +74,7 @@ class PodReconciler:
         self._late: dict[ObjectKey, datetime] = {}  # when a slow node gets to the pod
         self._addresses = PodAddresses(settings)
         self._ledger = admission.Ledger()
+        self._arrivals = Arrivals(api, pods, nodes, self._ledger, pressures, wake, self._stages.takes)
         self._references = References(api, clock)
         self._runtimes: dict[ObjectKey, PodRuntime] = {}
         self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
@@ -93,7 +97,10 @@ class PodReconciler:
         if self._stages.takes(obj):
             return await self._play(obj)
         pod = self._read(obj)
-        runtime = await self._with_observations(obj, pod, await self._runtime(obj, pod))
+        known = await self._runtime(obj, pod)
+        if known is None:
+            return RequeueAfter(_MAKING_ROOM_SECONDS)
+        runtime = await self._with_observations(obj, pod, known)
         runtime = await self._with_references(obj, runtime)
         runtime = await self._with_volumes(obj, pod, runtime)
         obj, pod, runtime = await self._with_allocation(obj, pod, runtime)
@@ -155,12 +162,13 @@ class PodReconciler:
         influence = self._faults.on_pod(obj) if self._faults else None
         return pod_spec.read(obj, self._settings.init_seconds, influence, self._containers.runs)
 
-    async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
+    async def _runtime(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime | None:
+        """None while others have to go for the pod."""
         runtime = await self._remembered(obj, pod)
         rebooted_at = self._faults.rebooted_at(_node_of(obj))
-        return outage.after_reboot(runtime, rebooted_at) if rebooted_at else runtime
+        return outage.after_reboot(runtime, rebooted_at) if runtime and rebooted_at else runtime
 
-    async def _remembered(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
+    async def _remembered(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime | None:
         runtime = self._runtimes.get(pod.key)
         if runtime is None or runtime.uid != pod.uid:
             return await self._arrive(obj, pod)
@@ -168,38 +176,30 @@ class PodReconciler:
             return runtime.with_debuggers(pod)
         return runtime
 
-    async def _arrive(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime:
+    async def _arrive(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime | None:
         """A pod seen for the first time: taken or rejected; one that was here before a restart is taken up again."""
         node_name, identity = _node_of(obj), self._identities[_node_of(obj)]
         pull_seconds = self._settings.image_pull_seconds * self._rng.random()
         runtime = recover(obj, pod, identity.address, pull_seconds, self._clock.now())
         if pod.phase in TERMINAL:
             return runtime
-        if not _was_admitted(obj):
+        is_new = not _was_admitted(obj)
+        decision = await self._arrivals.decide(obj) if is_new else Decision()
+        if decision.is_waiting:
+            return None
+        if decision.objection is None:
+            # With no await since the decision: of two pods for one room one is refused.
+            is_resized = allocation.is_changed(obj, runtime.allocated)
+            taken = allocation.with_allocated(obj, runtime.allocated) if is_resized else obj
+            self._ledger.change(node_name, taken, pod.uid)
+        if is_new:
             await self._tell(obj, [tales.annotation_error(error) for error in pod_spec.annotation_errors(obj)])
             await self._tell(obj, self._containers.remarks(obj))
-            objection = await self._objection(obj, node_name)
-            if objection:
-                runtime, told = lifecycle.reject(runtime, objection)
-                await self._tell(obj, [told])
-                return runtime
-        if allocation.is_changed(obj, runtime.allocated):
-            obj = allocation.with_allocated(obj, runtime.allocated)
-        self._ledger.change(node_name, obj, pod.uid)
+        if decision.objection:
+            runtime, told = lifecycle.reject(runtime, decision.objection)
+            await self._tell(obj, [told])
+            return runtime
         return runtime._replace(ip=self._address(obj, runtime.ip, identity))
-
-    async def _objection(self, obj: ReadOnlyObject, node_name: str) -> Verdict | None:
-        """For good: so a node that objects by what was heard of it is asked for. A scheduler may know it better."""
-        node = self._nodes.get(ObjectKey("", node_name)) or {}
-        used, ports = self._ledger.used(node_name), self._ledger.ports(node_name)
-        objects = partial(admission.objection, obj, used=used, ports=ports, pressures=self._pressures.on(node_name))
-        objection = objects(node)
-        if objection is None:
-            return None
-        try:
-            return objects(await self._api.get(NODES, node_name))
-        except NotFound:
-            return objection
 
     async def _with_observations(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Remembered at once: what has been observed is not told twice."""

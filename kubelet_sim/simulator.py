@@ -117,6 +117,7 @@ def add_to(
         real or Simulated(),
         own,
         settings,
+        wake_pod,
     )
     node_controller = Controller("kubelet-nodes", node_reconciler, [Watches(nodes, own_node)], workers=_NODE_WORKERS)
     lease_controller = Controller("kubelet-leases", lease_reconciler, workers=_LEASE_WORKERS)

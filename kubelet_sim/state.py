@@ -181,7 +181,7 @@ class Verdict:
     reason: str
     message: str
     grace_seconds: float | None = None  # None: the pod's own
-    is_disruption: bool = False  # said by a condition, too: others may try again
+    disruption: str = ""  # what a condition says of it, too: others may try again
     is_unready_at_once: bool = False  # not only when its containers have stopped
     generation: int = 0  # of the pod that it is about
 

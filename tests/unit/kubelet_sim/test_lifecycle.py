@@ -378,7 +378,7 @@ def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
     played = PlayedPod(a_pod(annotations={"kubeloop.io/stop-after": "10s"}))
     played.until(5)
 
-    evicted = Verdict("Evicted", "The node was low on resource: memory. ", is_disruption=True)
+    evicted = Verdict("Evicted", "The node was low on resource: memory. ", disruption="It was low. ")
     played.runtime = played.runtime._replace(verdict=evicted)
     phase = played.until(10)["phase"]
     before = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
