@@ -17,6 +17,7 @@ from controllers.scheduler.events import (
     CSI_STORAGE_CAPACITY,
     DELETE,
     DEVICE_CLASS,
+    NAMESPACE,
     NODE_ADD,
     NODE_DELETE,
     PERSISTENT_VOLUME,
@@ -40,6 +41,7 @@ from kubeloop.apimachinery.resource import (
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
     DEVICE_CLASSES,
+    NAMESPACES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     RESOURCE_CLAIMS,
@@ -54,6 +56,7 @@ NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 # Where the other events come from; an informer is started only for those that a plugin registered.
 EVENT_SOURCES: dict[str, Resource] = {
+    NAMESPACE: NAMESPACES,
     PERSISTENT_VOLUME: PERSISTENT_VOLUMES,
     PERSISTENT_VOLUME_CLAIM: PERSISTENT_VOLUME_CLAIMS,
     STORAGE_CLASS: STORAGE_CLASSES,

@@ -39,6 +39,7 @@ POD = "Pod"
 ASSIGNED_POD = "AssignedPod"
 UNSCHEDULED_POD = "UnschedulablePod"
 NODE = "Node"
+NAMESPACE = "Namespace"  # not one of upstream's
 PERSISTENT_VOLUME = "PersistentVolume"
 PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
 STORAGE_CLASS = "storage.k8s.io/StorageClass"
@@ -116,6 +117,7 @@ ANY_EVENT: Sequence[RegisteredEvent] = tuple(
     for resource in (
         POD,
         NODE,
+        NAMESPACE,
         PERSISTENT_VOLUME,
         PERSISTENT_VOLUME_CLAIM,
         STORAGE_CLASS,

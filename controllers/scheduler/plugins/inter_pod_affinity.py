@@ -15,11 +15,14 @@ from controllers.scheduler.columns import Shares
 from controllers.scheduler.events import (
     ADD,
     DELETE,
+    NAMESPACE,
     NODE,
     POD,
+    UPDATE,
     UPDATE_NODE_LABEL,
     UPDATE_POD_LABEL,
     ClusterEvent,
+    Hint,
     RegisteredEvent,
 )
 from controllers.scheduler.interface import (
@@ -32,10 +35,15 @@ from controllers.scheduler.interface import (
     ScorePlugin,
 )
 from controllers.scheduler.node_info import NodeInfo
-from controllers.scheduler.plugins.inter_pod_affinity_hints import after_node_change, after_pod_change
+from controllers.scheduler.plugins.inter_pod_affinity_hints import (
+    Wishes,
+    after_namespace_change,
+    after_node_change,
+    after_pod_change,
+)
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status
-from kubeloop.apimachinery.meta import ObjectKey, labels_of, name_of
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, labels_of, name_of
 from kubeloop.apimachinery.resource import NAMESPACES
 
 NAME = "InterPodAffinity"
@@ -216,9 +224,14 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def events(self) -> Sequence[RegisteredEvent]:
         return (
-            RegisteredEvent(ClusterEvent(POD, ADD | UPDATE_POD_LABEL | DELETE), after_pod_change),
+            RegisteredEvent(ClusterEvent(POD, ADD | UPDATE_POD_LABEL | DELETE), self._after_pod_change),
             RegisteredEvent(ClusterEvent(NODE, ADD | UPDATE_NODE_LABEL), after_node_change),
+            RegisteredEvent(ClusterEvent(NAMESPACE, UPDATE), after_namespace_change),
         )
+
+    def _after_pod_change(self, pod: PodInfo, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> Hint:
+        near, far = self._here(pod.required_affinity), self._here(pod.required_anti_affinity)
+        return after_pod_change(pod, Wishes(near, far, self._namespace_labels(pod.namespace)), old, new)
 
 
 def _near(node: NodeInfo, terms: tuple[AffinityTerm, ...]) -> Shares:

@@ -9,8 +9,10 @@ import pytest
 from controllers.scheduler.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    NAMESPACE,
     NODE_ADD,
     NODE_DELETE,
+    UPDATE,
     ClusterEvent,
     node_update_events,
     pod_update_events,
@@ -114,6 +116,58 @@ def test_a_freed_port_wakes_who_wants_it() -> None:
 
     assert wakes(waiting, "NodePorts", ASSIGNED_POD_DELETE, with_port("q", 80), None)
     assert not wakes(waiting, "NodePorts", ASSIGNED_POD_DELETE, with_port("q", 81), None)
+
+
+def by_labels(**labels: str) -> Any:
+    """A term that picks namespaces by their labels."""
+    return {**near(app="s"), "namespaceSelector": {"matchLabels": labels}}
+
+
+def a_namespace(name: str, **labels: str) -> Any:
+    return {"kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+TEAMS = QueueingHints(
+    {"default-scheduler": Scene([], others={"Namespace": [a_namespace("teams", team="x")]}).framework.hints}
+)
+
+
+@pytest.mark.parametrize(("namespace", "expected"), [("teams", True), ("default", False)])
+def test_namespaces_may_be_picked_by_their_labels(namespace: str, expected: bool) -> None:
+    """What comes or goes in one of them wakes the pod, which upstream leaves asleep for five minutes."""
+    other = with_uid(a_pod("q").namespace(namespace).labels(app="s").on("a"))
+    wants, avoids = (
+        info(with_affinity(a_pod("p"), kind, by_labels(team="x"))) for kind in ("podAffinity", "podAntiAffinity")
+    )
+
+    assert expected == bool(list(TEAMS.helped(wants, ["InterPodAffinity"], ASSIGNED_POD_ADD, None, other)))
+    assert expected == bool(list(TEAMS.helped(avoids, ["InterPodAffinity"], ASSIGNED_POD_DELETE, other, None)))
+
+
+def test_labels_of_a_namespace_wake_who_goes_by_them() -> None:
+    """Pods whose terms pick namespaces by labels, and those in the namespace, which others may have avoided."""
+    picky = with_affinity(a_pod("p"), "podAffinity", by_labels(team="x"))
+    event = ClusterEvent(NAMESPACE, UPDATE)
+    change = a_namespace("other"), a_namespace("other", team="x")
+
+    assert wakes(picky, "InterPodAffinity", event, *change)
+    assert wakes(a_pod("p").namespace("other"), "InterPodAffinity", event, *change)
+    assert not wakes(WANTS_NEAR, "InterPodAffinity", event, *change)
+    assert not wakes(picky, "InterPodAffinity", event, change[1], change[1])
+
+
+def test_the_last_of_its_kind_that_goes_makes_the_next_one_the_first() -> None:
+    """A pod that wants to be near its like may go anywhere once there is none."""
+    alike = with_affinity(a_pod("p").labels(app="s"), "podAffinity", near(app="s"))
+
+    assert wakes(alike, "InterPodAffinity", ASSIGNED_POD_DELETE, PLACED, None)
+
+
+def test_one_of_several_kinds_that_are_avoided_is_enough() -> None:
+    """A pod that went need not have been avoided for every reason."""
+    far = with_affinity(a_pod("p"), "podAntiAffinity", near(app="s"), near(app="t"))
+
+    assert wakes(far, "InterPodAffinity", ASSIGNED_POD_DELETE, PLACED, None)
 
 
 def test_a_heartbeat_is_no_event() -> None:
