@@ -10,6 +10,7 @@ import pytest
 
 from kubeloop.cli.certificates import Authority
 from kubeloop.cli.options import UpOptions
+from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl, Stack
 
 _numbers = count(1)
@@ -43,7 +44,7 @@ def authority(secure_stack: Stack) -> Authority:
 
 @pytest.fixture
 def kubectl(stack: Stack) -> Iterator[Kubectl]:
-    """kubectl in a namespace of the test's own."""
+    """kubectl in a namespace of the test's own, which has what loops put into every one."""
     yield from _in_own_namespace(stack)
 
 
@@ -56,5 +57,8 @@ def secure_kubectl(secure_stack: Stack) -> Iterator[Kubectl]:
 def _in_own_namespace(stack: Stack) -> Iterator[Kubectl]:
     namespace = f"test-{next(_numbers)}"
     stack.kubectl(f"create namespace {namespace}")
-    yield Kubectl(stack.kubectl.kubeconfig, namespace)
+    kubectl = Kubectl(stack.kubectl.kubeconfig, namespace)
+    furniture = "get configmap/kube-root-ca.crt serviceaccount/default -o name"
+    eventually(lambda: 2 == len(kubectl.answer(furniture).split()), "loops furnish the namespace")
+    yield kubectl
     stack.kubectl(f"delete namespace {namespace} --wait=false")

