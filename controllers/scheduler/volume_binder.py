@@ -13,6 +13,7 @@ from controllers import claims
 from controllers.scheduler.assumed_objects import AssumedObjects
 from controllers.scheduler.interface import Handle
 from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.pod_info import PodInfo
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import (
     Object,
@@ -23,6 +24,7 @@ from kubeloop.apimachinery.meta import (
     key_of,
     labels_of,
     name_of,
+    uid_of,
 )
 from kubeloop.apimachinery.quantity import parse
 from kubeloop.apimachinery.resource import (
@@ -31,6 +33,7 @@ from kubeloop.apimachinery.resource import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
+    PODS,
     STORAGE_CLASSES,
     Resource,
 )
@@ -69,6 +72,9 @@ class Found:
 class BindingFailed(Exception):
     """The pod cannot have its volumes here after all."""
 
+    def __init__(self, why: str) -> None:
+        super().__init__(f"binding volumes: {why}")
+
 
 class VolumeBinder:
     def __init__(self, handle: Handle, timeout_seconds: float) -> None:
@@ -76,7 +82,7 @@ class VolumeBinder:
         self.claims = AssumedObjects(handle.lister(PERSISTENT_VOLUME_CLAIMS))
         self.volumes = AssumedObjects(handle.lister(PERSISTENT_VOLUMES))
         self.classes = handle.lister(STORAGE_CLASSES)
-        self._nodes = handle.lister(NODES)
+        self._nodes, self._pods = handle.lister(NODES), handle.lister(PODS)
         self._drivers = handle.lister(CSI_DRIVERS)
         self._capacities = handle.lister(CSI_STORAGE_CAPACITIES)
 
@@ -176,14 +182,14 @@ class VolumeBinder:
         for claim in found.provisions:
             self.claims.restore(key_of(claim))
 
-    async def bind(self, found: Found, node_name: str) -> None:
+    async def bind(self, pod: PodInfo, found: Found, node_name: str) -> None:
         """Write, and wait until every claim has its volume. ApiError or BindingFailed where that cannot be."""
         volumes = [(await self._write(PERSISTENT_VOLUMES, volume), claim) for volume, claim in found.bindings]
         provisions = [await self._write(PERSISTENT_VOLUME_CLAIMS, claim) for claim in found.provisions]
         left = self._timeout_seconds
-        while not self._is_done(volumes, provisions, node_name):
+        while not self._is_done(pod, volumes, provisions, node_name):
             if left <= 0:
-                raise BindingFailed("binding volumes: context deadline exceeded")
+                raise BindingFailed("context deadline exceeded")
             await self._handle.pause(_POLL_SECONDS)
             left -= _POLL_SECONDS
 
@@ -192,10 +198,20 @@ class VolumeBinder:
         seen = (self.volumes if resource == PERSISTENT_VOLUMES else self.claims).seen(key_of(obj))
         return obj if seen == obj else await self._handle.api.update(resource, obj)
 
-    def _is_done(self, bindings: Sequence[tuple[Object, Object]], provisions: Sequence[Object], node_name: str) -> bool:
+    def _is_done(
+        self,
+        pod: PodInfo,
+        bindings: Sequence[tuple[Object, Object]],
+        provisions: Sequence[Object],
+        node_name: str,
+    ) -> bool:
         node = self._nodes.get(ObjectKey("", node_name))
         if node is None:
-            raise BindingFailed(f"binding volumes: failed to get node {go_quote(node_name)}")
+            name = go_quote(node_name)
+            raise BindingFailed(f"failed to get node {name}: node {name} not found")
+        known = self._pods.get(pod.key)
+        if known is None or uid_of(known) != pod.uid:
+            raise BindingFailed(f"pod does not exist any more: pod {go_quote(pod.name)} not found")
         return all(self._has_volume(volume, claim, node) for volume, claim in bindings) and all(
             self._has_been_made(claim, node) for claim in provisions
         )
@@ -203,20 +219,23 @@ class VolumeBinder:
     def _has_volume(self, written: Object, claim: Object, node: Object) -> bool:
         volume = self.volumes.seen(key_of(written))
         if volume is None:
-            raise BindingFailed(f"binding volumes: persistentvolume {go_quote(name_of(written))} is gone")
+            name = go_quote(name_of(written))
+            raise BindingFailed(f"failed to check binding: persistentvolumes {name} not found")
         if is_older(volume, written):
             return False
         _check_reachable(volume, node)
         if not (claims.claim_ref(volume) or {}).get("uid"):
-            raise BindingFailed(f"binding volumes: ClaimRef got reset for pv {go_quote(name_of(volume))}")
-        return claims.is_bound(self._claim(claim))
+            raise BindingFailed(f"ClaimRef got reset for pv {go_quote(name_of(volume))}")
+        return claims.is_bound(self._claim(claim, "failed to check binding"))
 
     def _has_been_made(self, written: Object, node: Object) -> bool:
-        claim = self._claim(written)
+        claim = self._claim(written, "failed to check provisioning pvc")
         if is_older(claim, written):
             return False
+        if not annotations_of(claim):
+            raise BindingFailed(f"selectedNode annotation reset for PVC {go_quote(name_of(claim))}")
         if annotations_of(claim).get(claims.SELECTED_NODE) != name_of(node):
-            raise BindingFailed(f"binding volumes: provisioning failed for PVC {go_quote(name_of(claim))}")
+            raise BindingFailed(f"provisioning failed for PVC {go_quote(name_of(claim))}")
         name = claims.volume_name(claim)
         if name:
             volume = self.volumes.seen(ObjectKey("", name))
@@ -225,17 +244,18 @@ class VolumeBinder:
             _check_reachable(volume, node)
         return claims.is_bound(claim)
 
-    def _claim(self, written: Object) -> Object:
-        claim = self.claims.seen(key_of(written))
+    def _claim(self, written: Object, what_failed: str) -> Object:
+        key = key_of(written)
+        claim = self.claims.seen(key)
         if claim is None:
-            raise BindingFailed(f"binding volumes: persistentvolumeclaim {go_quote(name_of(written))} is gone")
+            raise BindingFailed(f"{what_failed}: persistentvolumeclaims {go_quote(str(key))} not found")
         return claim
 
 
 def _check_reachable(volume: ReadOnlyObject, node: ReadOnlyObject) -> None:
     if not claims.is_reachable(volume, labels_of(node)):
         names = f"pv {go_quote(name_of(volume))} node affinity doesn't match node {go_quote(name_of(node))}"
-        raise BindingFailed(f"binding volumes: {names}")
+        raise BindingFailed(f"{names}: no matching NodeSelectorTerms")
 
 
 def _is_enough(capacity: ReadOnlyObject, claim: ReadOnlyObject) -> bool:

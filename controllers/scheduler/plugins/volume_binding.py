@@ -107,7 +107,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin)
         if plan is None or plan.assumed is None:
             return SKIP
         try:
-            await self._binder.bind(plan.assumed, node_name)
+            await self._binder.bind(pod, plan.assumed, node_name)
         except BindingFailed as error:
             return failed(str(error))
         return None
