@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import usage
+from kubelet_sim import usage, volume_usage
 from kubelet_sim.annotations import PREFIX, BehaviourError
 from kubelet_sim.usage import Curve
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of
@@ -14,7 +14,7 @@ from kubeloop.apimachinery.times import seconds_since
 
 Json = Mapping[str, Any]
 
-_SAYINGS = tuple(f"{PREFIX}{resource}-usage" for resource in (usage.MEMORY, usage.STORAGE))
+_SAYINGS = tuple(f"{PREFIX}{one}" for one in (f"{usage.MEMORY}-usage", f"{usage.STORAGE}-usage", volume_usage.WORD))
 
 
 def running(pod: ReadOnlyObject) -> Iterator[tuple[Json, str]]:
@@ -44,6 +44,12 @@ def in_use(pod: ReadOnlyObject, resource: str, now: datetime) -> dict[str, float
         amount = curve(pod, container, resource).average(age, age)
         found[container["name"]] = usage.limited(container, resource, amount) if resource == usage.MEMORY else amount
     return found
+
+
+def of_pod(pod: ReadOnlyObject, resource: str, now: datetime) -> float:
+    """By its containers together, in bytes; of storage its volumes are part."""
+    used = sum(in_use(pod, resource, now).values())
+    return used + volume_usage.on_disk(pod, now) if resource == usage.STORAGE else used
 
 
 def is_said(pod: ReadOnlyObject) -> bool:

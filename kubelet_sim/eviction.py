@@ -6,14 +6,15 @@ collecting images or dead containers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import consumption, usage
+from kubelet_sim import consumption, usage, volume_usage
 from kubelet_sim.state import Verdict
-from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, name_of
 from kubeloop.apimachinery.pod_resources import pod_limits, pod_requests
 from kubeloop.apimachinery.quantity import BINARY_SI, of_value, parse
 from kubeloop.apimachinery.tolerations import is_tolerated
@@ -51,25 +52,31 @@ def shortages(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetim
     for resource in _CONDITIONS:
         whole = parse(str(capacity.get(resource, "0"))).value()
         threshold = _MEMORY_BYTES if resource == usage.MEMORY else int(whole * _STORAGE_SHARE)
-        used = sum(sum(consumption.in_use(pod, resource, now).values()) for pod in pods)
+        used = sum(consumption.of_pod(pod, resource, now) for pod in pods)
         if whole and whole - used < threshold:
             found.append(Shortage(resource, threshold, max(int(whole - used), 0)))
     return found
 
 
 def over_limit(pod: ReadOnlyObject, now: datetime) -> Verdict | None:
-    """A pod that uses more local storage than it may goes, whatever its node has left."""
-    used = consumption.in_use(pod, usage.STORAGE, now)
+    """A pod that uses more local storage than it may goes, whatever its node has left; but for critical ones."""
+    why = "" if is_critical(pod) else next(_over_limits(pod, now), "")
+    return Verdict(EVICTED, why, _GRACE_SECONDS) if why else None
+
+
+def _over_limits(pod: ReadOnlyObject, now: datetime) -> Iterator[str]:
+    for volume in volume_usage.in_use(pod, now):
+        if volume.is_too_much:
+            most = go_quote(str(parse(volume.limit)))
+            yield f"Usage of EmptyDir volume {go_quote(volume.name)} exceeds the limit {most}. "
     whole = pod_limits(pod).get(usage.STORAGE)
-    if whole is not None and sum(used.values()) > whole.value():
-        message = f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
-        return Verdict(EVICTED, message, _GRACE_SECONDS)
-    for container, _ in consumption.running(pod):
+    if whole is not None and consumption.of_pod(pod, usage.STORAGE, now) > whole.value():
+        yield f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
+    used = consumption.in_use(pod, usage.STORAGE, now)
+    for container in pod["spec"]["containers"]:
         limit = ((container.get("resources") or {}).get("limits") or {}).get(usage.STORAGE)
-        if limit and used[container["name"]] > parse(str(limit)).value():
-            message = f'Container {container["name"]} exceeded its local ephemeral storage limit "{limit}". '
-            return Verdict(EVICTED, message, _GRACE_SECONDS)
-    return None
+        if limit and used.get(container["name"], 0) > parse(str(limit)).value():
+            yield f'Container {container["name"]} exceeded its local ephemeral storage limit "{limit}". '
 
 
 def ranked(pods: Iterable[ReadOnlyObject], resource: str, now: datetime) -> list[ReadOnlyObject]:
@@ -78,7 +85,7 @@ def ranked(pods: Iterable[ReadOnlyObject], resource: str, now: datetime) -> list
     """
 
     def rank(pod: ReadOnlyObject) -> tuple[bool, int, float]:
-        excess = sum(consumption.in_use(pod, resource, now).values()) - _requested(pod, resource)
+        excess = consumption.of_pod(pod, resource, now) - _requested(pod, resource)
         return excess <= 0, pod["spec"].get("priority") or 0, -excess
 
     return sorted((pod for pod in pods if not is_critical(pod)), key=rank)
@@ -88,6 +95,11 @@ def verdict(pod: ReadOnlyObject, shortage: Shortage, now: datetime) -> Verdict:
     threshold, available = _spelled(shortage.threshold), _spelled(shortage.available)
     message = f"The node was low on resource: {shortage.resource}. "
     message += f"Threshold quantity: {threshold}, available: {available}. "
+    whole = ((pod["spec"].get("resources") or {}).get("requests") or {}).get(shortage.resource)
+    if whole and shortage.resource == usage.MEMORY:
+        used = _spelled(int(consumption.of_pod(pod, shortage.resource, now)))
+        message += f"Pod {name_of(pod)} was using {used}, request is {whole}, "
+        message += f"has larger consumption of {shortage.resource}. "
     requests = _requests_by_name(pod, shortage.resource)
     for name, amount in consumption.in_use(pod, shortage.resource, now).items():
         request = requests.get(name, "0")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import hooks, log, probes, restarting, usage
+from kubelet_sim import hooks, log, probes, restarting, usage, volume_usage
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
 from kubelet_sim.faults.registry import Influence
@@ -77,8 +77,8 @@ def annotation_errors(pod: ReadOnlyObject) -> list[str]:
             log.check(container, annotations)
         except BehaviourError as error:
             errors[str(error)] = None
-    found = (*probes.pointless(containers, annotations), *hooks.pointless(containers, annotations))
-    return [*errors, *map(str, found)]
+    pointless = (*probes.pointless(containers, annotations), *hooks.pointless(containers, annotations))
+    return [*errors, *map(str, pointless), *map(str, volume_usage.errors(pod))]
 
 
 def _container(

@@ -95,7 +95,7 @@ def own_usage(container: Json, annotations: Mapping[str, str], resource: str) ->
     text = said(container["name"], annotations, word)
     request = _asked(container, "requests", resource)
     if text:
-        return _curve(word, text, request)
+        return curve(word, text, request)
     amount = _DEFAULT_AMOUNTS[resource] if request is None else request * _DEFAULT_SHARES[resource]
     return Curve((Point(0, amount),))
 
@@ -104,7 +104,7 @@ def load(annotations: Mapping[str, str], resource: str) -> Curve | None:
     """What the ready pods of a workload have to share; seconds count from its creation. Raises BehaviourError."""
     word = f"{resource}-load"
     text = annotations.get(f"{PREFIX}{word}", "")
-    return _curve(word, text, None) if text else None
+    return curve(word, text, None) if text else None
 
 
 def limited(container: Json, resource: str, amount: float) -> float:
@@ -133,7 +133,8 @@ def _asked(container: Json, what: str, resource: str) -> float | None:
 
 
 @lru_cache(maxsize=4096)  # of all there are in a cluster few differ; full: the least recent are read again
-def _curve(word: str, text: str, request: float | None) -> Curve:
+def curve(word: str, text: str, request: float | None) -> Curve:
+    """`request`: what percentages are of. Raises BehaviourError."""
     points = over_time(word, text, "write a curve as 100m@0s,800m@2m")
     return Curve(tuple(Point(seconds, _amount(word, amount, request)) for amount, seconds in points))
 

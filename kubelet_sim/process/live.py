@@ -230,7 +230,7 @@ class LiveContainer:
         await self._told.wait()
         if self._seconds_left() > 0:
             await self._pre_stop()
-            process.signal(self._stop_signal())
+            process.signal(signal.SIGTERM)
             least = moment_after(self._clock.now(), MINIMUM_GRACE_SECONDS)
             self._deadline = max(self._deadline or least, least)
             await self._deadline_passed()
@@ -276,10 +276,6 @@ class LiveContainer:
         except Unreachable as error:
             return str(error), ""
         return None
-
-    def _stop_signal(self) -> int:
-        name = self._hooks.get("stopSignal") or "SIGTERM"
-        return getattr(signal, name, signal.SIGTERM)
 
     async def _end_everything(self, found: World, process: Process) -> None:
         """Also when this process ends before its child has: that is asked, and then killed."""

@@ -183,3 +183,94 @@ def a_running(name: str, usage: str, request: str, priority: int = 0) -> Object:
 def test_who_goes_first(pods: list[Object], order: list[str]) -> None:
     """Excess before priority before amount; what the cluster cannot do without stays."""
     assert order == [name_of(pod) for pod in eviction.ranked(pods, "memory", NOW)]
+
+
+def a_writing(said: dict[str, str], limits: dict[str, str], priority: int = 0, **empty_dir: str) -> Object:
+    """Containers `c` and `d`, and a volume `v`; `limits` by container."""
+    containers = [{"name": one, "resources": {"limits": {"ephemeral-storage": limits[one]}}} for one in limits]
+    running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    return {
+        "metadata": {"name": "p", "uid": "p", "annotations": {f"kubeloop.io/{word}": said[word] for word in said}},
+        "spec": {
+            "priority": priority,
+            "containers": containers or [{"name": "c"}],
+            "volumes": [{"name": "v", "emptyDir": empty_dir}],
+        },
+        "status": {
+            "startTime": "2026-01-01T00:00:00Z",
+            "containerStatuses": [{"name": one, "state": running} for one in limits or ("c",)],
+        },
+    }
+
+
+OVER_VOLUME = 'Usage of EmptyDir volume "v" exceeds the limit "1Gi". '
+OVER_POD = "Pod ephemeral local storage usage exceeds the total limit of containers 2Gi. "
+OVER_CONTAINER = 'Container c exceeded its local ephemeral storage limit "1Gi". '
+STORAGE, VOLUME = "ephemeral-storage-usage.c", "volume-usage.v"
+
+
+@pytest.mark.parametrize(
+    ("pod", "why"),
+    [
+        (a_writing({VOLUME: "1Gi"}, {}, sizeLimit="1Gi"), ""),
+        (a_writing({VOLUME: "0@0s,2Gi@1m"}, {}, sizeLimit="1Gi"), OVER_VOLUME),
+        (a_writing({"volume-usage": "150%"}, {}, sizeLimit="1024Mi"), OVER_VOLUME),
+        (a_writing({VOLUME: "2Gi"}, {}, sizeLimit="1Gi", medium="Memory"), OVER_VOLUME),
+        (a_writing({VOLUME: "2Gi"}, {}, sizeLimit="0"), ""),
+        (a_writing({VOLUME: "3Gi"}, {"c": "2Gi"}), OVER_POD),  # what is in volumes counts for the pod
+        (a_writing({VOLUME: "3Gi"}, {"c": "2Gi"}, medium="Memory"), ""),
+        (a_writing({STORAGE: "1500Mi", VOLUME: "600Mi"}, {"c": "1Gi", "d": "1Gi"}), OVER_POD),
+        (a_writing({STORAGE: "1500Mi"}, {"c": "1Gi", "d": "1Gi"}), OVER_CONTAINER),
+        (a_writing({VOLUME: "1500Mi"}, {"c": "1Gi", "d": "1Gi"}), ""),
+        (a_writing({STORAGE: "1500Mi"}, {"c": "1Gi"}, priority=2_000_000_000), ""),
+    ],
+)
+def test_who_writes_more_than_it_may(pod: Object, why: str) -> None:
+    """Volumes, then the pod, then its containers; critical pods stay."""
+    verdict = eviction.over_limit(pod, NOW)
+
+    assert why == (verdict.message if verdict else "")
+
+
+def test_what_is_in_volumes_fills_the_disk() -> None:
+    """As what containers write; not what is kept in memory."""
+    node = {"status": {"capacity": {"ephemeral-storage": "10Gi", "memory": "8Gi"}}}
+    full, in_memory = a_writing({VOLUME: "9500Mi"}, {}), a_writing({VOLUME: "9500Mi"}, {}, medium="Memory")
+
+    assert ["DiskPressure"] == [one.condition for one in eviction.shortages(node, [full], NOW)]
+    assert [] == eviction.shortages(node, [in_memory], NOW)
+
+
+def test_a_pod_with_resources_of_its_own_says_what_it_used_as_a_whole() -> None:
+    """Beside its containers."""
+    pod = a_running("p", "60Mi", "10Mi")
+    pod["spec"]["resources"] = {"requests": {"memory": "50Mi"}}
+    verdict = eviction.verdict(pod, eviction.Shortage("memory", 100 * 2**20, 0), NOW)
+
+    assert (
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
+        "Pod p was using 60Mi, request is 50Mi, has larger consumption of memory. "
+        "Container c was using 60Mi, request is 10Mi, has larger consumption of memory. "
+    ) == verdict.message
+
+
+def test_a_pod_whose_volume_overflows_goes() -> None:
+    """Time counts from the pod's start; what the annotation says of no volume is told."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(lambda: ready_nodes(cluster, 1))
+        said = {"kubeloop.io/volume-usage.cache": "0@0s,2Gi@1m", "kubeloop.io/volume-usage.none": "1Gi"}
+        volumes = [{"name": "cache", "emptyDir": {"sizeLimit": "1Gi"}}]
+        pod = await cluster.create(pod_on("node-0", "overflows", volumes=volumes).annotations(said))
+        await cluster.eventually(partial(running, cluster, pod))
+        await cluster.clock.sleep(60)
+
+        status = (await cluster.read(pod))["status"]
+        assert ("Evicted", 'Usage of EmptyDir volume "cache" exceeds the limit "1Gi". ') == (
+            status["reason"],
+            status["message"],
+        )
+        told = [event["message"] for event in await cluster.list(EVENTS) if event["reason"] == "InvalidBehaviour"]
+        assert ["annotation kubeloop.io/volume-usage.none: the pod has no such emptyDir volume"] == told
+
+    run_nodes(check, nodes=1)
