@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from kubeloop.apimachinery.meta import Object, ObjectKey, key_of
 
@@ -15,6 +16,16 @@ class Listing:
 
     def fill(self, objects: Iterable[Object]) -> None:
         self._objects = {key_of(obj): obj for obj in objects}
+
+    @contextmanager
+    def also(self, obj: Object) -> Iterator[None]:
+        """Meanwhile `obj` is among them, too, or instead of the one it is named like."""
+        before = self._objects
+        self._objects = {**before, key_of(obj): obj}
+        try:
+            yield
+        finally:
+            self._objects = before
 
     def get(self, key: ObjectKey) -> Object | None:
         return self._objects.get(key)

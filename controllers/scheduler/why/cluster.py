@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 from controllers.scheduler.cache import Cache
@@ -24,12 +24,16 @@ from kubeloop.client.api import Api
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One pod before the scheduler. `placed_on`: the node it has already; `pod` is the pod as it was before that."""
+    """One pod before the scheduler. `placed_on`: the node it has already; `pod` is the pod as it was before that.
+
+    `listings`: what the plugins read of other kinds.
+    """
 
     framework: Framework
     snapshot: Snapshot
     pod: PodInfo
     placed_on: str = ""
+    listings: Mapping[Resource, Listing] = field(default_factory=dict)
 
 
 class NotOurs(ValueError):
@@ -61,7 +65,8 @@ async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], 
         if not other.node_name:
             nominator.add(other)
     snapshot = snapshot_of(nodes.list(), [other for other in others if other.node_name])
-    return Situation(framework, snapshot, PodInfo(unplaced(pod)), (pod.get("spec") or {}).get("nodeName") or "")
+    placed_on = (pod.get("spec") or {}).get("nodeName") or ""
+    return Situation(framework, snapshot, PodInfo(unplaced(pod)), placed_on, listings)
 
 
 async def _fill(listing: Listing, api: Api, resource: Resource, field_selector: str = "") -> None:

@@ -16,11 +16,15 @@ from controllers.scheduler.plugins.node_affinity import NodeAffinity
 from controllers.scheduler.plugins.node_ports import NodePorts
 from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from controllers.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from controllers.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers.scheduler.plugins.taint_toleration import TaintToleration
+from controllers.scheduler.plugins.volume_binding import VolumeBinding
+from controllers.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from controllers.scheduler.plugins.volume_zone import VolumeZone
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY
-from controllers.scheduler.why import room
+from controllers.scheduler.why import room, volumes
 from controllers.scheduler.why.changes import Change, Edit, Proposals
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.tolerations import UNSCHEDULABLE, Taint, is_tolerated
@@ -124,7 +128,7 @@ def free_ports(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]
 
 
 def loosen_spread(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
-    """One constraint after the other, then all of them."""
+    """A label that the node lacks; one constraint after the other, then all of them."""
     hard = [
         (i, constraint)
         for i, constraint in enumerate(pod.spec.get("topologySpreadConstraints") or ())
@@ -138,6 +142,10 @@ def loosen_spread(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Chan
         )
         for i, constraint in hard
     ]
+    keys = {constraint.get("topologyKey", "") for _, constraint in hard}
+    missing = dict.fromkeys(sorted(keys - node.labels.keys()), node.name)
+    if missing and not any(_is_kubelets(key) for key in missing):
+        changes.append(_label(missing, node))
     if len(hard) > 1:
         everything = _loosen([i for i, _ in hard])
         changes.append(Change("let all topology spread constraints be wishes", 5, edit_pod=everything))
@@ -165,6 +173,10 @@ REMEDIES: Mapping[str, Proposals] = {
     NodeResourcesFit.NAME: room.make_room,
     PodTopologySpread.NAME: loosen_spread,
     InterPodAffinity.NAME: drop_pod_affinity,
+    VolumeRestrictions.NAME: volumes.share_no_more,
+    NodeVolumeLimits.NAME: volumes.attach_fewer,
+    VolumeBinding.NAME: volumes.give_volumes,
+    VolumeZone.NAME: volumes.give_volumes,
 }
 
 

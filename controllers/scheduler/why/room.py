@@ -22,11 +22,11 @@ def make_room(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     assert isinstance(plugin, NodeResourcesFit)
     short = plugin.shortages(pod, node)
     changes: list[Change] = []
-    if short and all(free > 0 for _, free in short.values()):
-        changes.append(_ask_for_less(short))
     absent = {name: asked for name, (asked, _) in short.items() if "/" in name and name not in node.allocatable_scalars}
-    if absent and len(absent) == len(short):
-        changes.append(_offer(absent, node))
+    scarce = {name: compared for name, compared in short.items() if name not in absent}
+    if all(free > 0 for _, free in scarce.values()):
+        parts = ([_ask_for_less(scarce)] if scarce else []) + ([_offer(absent, node)] if absent else [])
+        changes += [_both(*parts)] if len(parts) == 2 else parts
     enough = _fewest(plugin, pod, node)
     return changes + ([removal(enough, node)] if enough else [])
 
@@ -38,6 +38,12 @@ def _offer(resources: Mapping[str, int], node: NodeInfo) -> Change:
     text = f"let {node.name} offer {' and '.join(f'{asked} {name}' for name, asked in amounts.items())}"
     command = f"kubectl patch node {node.name} --subresource=status --type=merge -p '{status}'"
     return Change(text, 3, command, edit_node=lambda obj: obj["status"]["allocatable"].update(amounts))
+
+
+def _both(less: Change, more: Change) -> Change:
+    """Ask for less of what is there, and offer what is not."""
+    text = f"{less.text}, and {more.text}"
+    return Change(text, less.cost + more.cost, more.command, edit_pod=less.edit_pod, edit_node=more.edit_node)
 
 
 def removal(pods: Sequence[PodInfo], node: NodeInfo) -> Change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -86,8 +87,11 @@ def _of_node(situation: Situation, name: str, refused: Sequence[Status], gates: 
 def _helps(situation: Situation, remedy: Remedy) -> bool:
     pod, node = _changed(situation, remedy)
     others = [other if other.name != node.name else node for other in situation.snapshot.nodes]
-    against = refusals(situation.framework, pod, Snapshot(others), [node.name])
-    return not against[node.name] and not _is_gated(situation, pod)
+    with ExitStack() as there:
+        for resource, obj in (extra for change in remedy.changes for extra in change.extra):
+            there.enter_context(situation.listings[resource].also(obj))
+        against = refusals(situation.framework, pod, Snapshot(others), [node.name])
+        return not against[node.name] and not _is_gated(situation, pod)
 
 
 def _changed(situation: Situation, remedy: Remedy) -> tuple[PodInfo, NodeInfo]:

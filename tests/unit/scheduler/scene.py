@@ -10,6 +10,7 @@ from controllers.scheduler.cache import Cache
 from controllers.scheduler.diagnosis import Decision
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.interface import CycleState, Handle
+from controllers.scheduler.listing import Listing
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.profile import Profile
@@ -43,6 +44,7 @@ class Scene:
         seed: int = 1,
     ) -> None:
         self._others = others or {}
+        self.listings: dict[Resource, Listing] = {}  # what plugins have asked for
         self.rng = random.Random(seed)
         self.nominator = Nominator()
         handle = Handle(lister=self._lister, api=None, rng=self.rng)  # type: ignore[arg-type]
@@ -55,8 +57,11 @@ class Scene:
             self.cache.add_pod(info(pod))
         self.cache.update(self.snapshot)
 
-    def _lister(self, resource: Resource) -> FakeLister:
-        return FakeLister(self._others.get(resource.kind, ()))
+    def _lister(self, resource: Resource) -> Listing:
+        if resource not in self.listings:
+            self.listings[resource] = Listing()
+            self.listings[resource].fill(self._others.get(resource.kind, ()))
+        return self.listings[resource]
 
     def state(self) -> CycleState:
         return CycleState(self.snapshot)

@@ -13,11 +13,12 @@ from controllers.scheduler.why.explanation import Explanation, explain
 from controllers.scheduler.why.report import as_json, as_text
 from kubeloop.apimachinery.meta import Object
 from kubeloop.testing.builders import PodBuilder, a_node, a_pod
+from tests.unit.controllers.volumes.storage import a_claim, a_class, a_volume, using
 from tests.unit.scheduler.scene import Scene, in_zone, info, near, with_affinity
 
 
 def explained(scene: Scene, pod: Object, placed_on: str = "") -> Explanation:
-    return explain(Situation(scene.framework, scene.snapshot, info(pod), placed_on), Random(1))
+    return explain(Situation(scene.framework, scene.snapshot, info(pod), placed_on, scene.listings), Random(1))
 
 
 def smallest(scene: Scene, pod: Object) -> list[str]:
@@ -125,7 +126,7 @@ def test_of_several_spread_constraints_only_the_one_in_the_way_is_loosened() -> 
 
 
 def test_a_change_that_does_not_help_is_not_told() -> None:
-    """What no change of a node or of the pod can mend has no remedy: a claim that is not there."""
+    """Nothing is known that would help where a claim is missing and there is a taint as well."""
     pod = a_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}])
 
     explanation = explained(Scene([a_node("a").tainted("team")]), pod)
@@ -158,6 +159,71 @@ def test_equal_nodes_share_the_first_place() -> None:
 
     assert ["a", "b"] == as_json(told)["winners"]
     assert "equal: chance decides" in as_text(told)
+
+
+ONLY_ONE = {"accessModes": ["ReadWriteOncePod"], "volumeName": "volume"}
+HAS_A_VOLUME = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+
+
+@pytest.mark.parametrize(
+    ("claims", "change"),
+    [
+        ([], "create the claim default/claim, with a volume"),
+        ([a_claim(metadata={"deletionTimestamp": "t"})], "create the claim default/claim anew, with a volume"),
+        ([a_claim(size="3Gi")], "give the claim default/claim a volume of 3Gi"),
+        (
+            [a_claim(storage_class="bare")],
+            "give the claim default/claim a volume of 1Gi that a can reach",
+        ),
+        (
+            [a_claim(volumeName="gone", metadata=HAS_A_VOLUME)],
+            "create the claim default/claim anew: its volume gone is gone",
+        ),
+        (
+            [a_claim(**ONLY_ONE, metadata=HAS_A_VOLUME)],
+            "remove pod default/other from a",
+        ),
+    ],
+)
+def test_claims_get_their_volumes(claims: list[Object], change: str) -> None:
+    """Or a pod goes that has what only one may have."""
+    bare = a_class("bare", provisioner="kubernetes.io/no-provisioner", volumeBindingMode="WaitForFirstConsumer")
+    others = {"PersistentVolumeClaim": claims, "PersistentVolume": [a_volume()], "StorageClass": [a_class(), bare]}
+    scene = Scene([a_node("a")], [using(a_pod("other"), "claim").on("a")] if claims else [], others)
+
+    assert [change] == smallest(scene, using(a_pod("p"), "claim"))
+
+
+def test_a_node_with_too_many_volumes_is_relieved_of_one() -> None:
+    """Of the least important pod that has any."""
+    claims = [a_claim(name, volumeName=name, metadata=HAS_A_VOLUME) for name in ("one", "two")]
+    disks = [a_volume(name, csi={"driver": "d", "volumeHandle": name}) for name in ("one", "two")]
+    driver = {"name": "d", "nodeID": "a", "allocatable": {"count": 1}}
+    limits = {"kind": "CSINode", "metadata": {"name": "a"}, "spec": {"drivers": [driver]}}
+    others = {"PersistentVolumeClaim": claims, "PersistentVolume": disks, "CSINode": [limits]}
+    scene = Scene([a_node("a")], [using(a_pod("q"), "one").on("a")], others)
+
+    assert ["remove pod default/q from a"] == smallest(scene, using(a_pod("p"), "two"))
+
+
+def test_a_topology_label_that_no_node_has() -> None:
+    """It is made up: any value makes a domain."""
+    constraint = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+
+    (change,) = (
+        explained(Scene([a_node("a")]), a_pod("p").spec(topologySpreadConstraints=[constraint])).remedies[0].changes
+    )
+
+    assert ("label a with rack=a", "kubectl label node a rack=a") == (change.text, change.command)
+
+
+def test_what_is_scarce_and_what_is_not_there_at_all() -> None:
+    """Both in one change, as one plugin refuses for both."""
+    pod = a_pod("p").requests(**{"cpu": "9", "example.com/gpu": "1"})
+
+    assert ["let the pod ask for 4 cpu (now 9) at most, and let a offer 1 example.com/gpu"] == smallest(
+        Scene([a_node("a")]), pod
+    )
 
 
 def last_said(pod: PodBuilder, reason: str, message: str) -> Object:
