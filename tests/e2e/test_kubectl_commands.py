@@ -62,7 +62,7 @@ def words(text: str) -> list[list[str]]:
 def crowds(kubectl: Kubectl, stack: Stack) -> Iterator[Kubectl]:
     """With a kind of one's own that can be scaled."""
     stack.kubectl("apply -f -", DEFINITION)
-    stack.kubectl("wait --for=condition=Established crd/crowds.example.com")
+    stack.kubectl("wait --timeout=180s --for=condition=Established crd/crowds.example.com")
     yield kubectl
     stack.kubectl("delete crd crowds.example.com")
 
@@ -70,7 +70,7 @@ def crowds(kubectl: Kubectl, stack: Stack) -> Iterator[Kubectl]:
 def test_a_dump_holds_every_namespace(kubectl: Kubectl, tmp_path: Path) -> None:
     """`cluster-info dump -A` writes a folder for each, with logs; without a folder it prints all of it."""
     kubectl("apply -f -", POD)
-    kubectl("wait --for=condition=Ready pod/one")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/one")
 
     namespaces = {name.removeprefix("namespace/") for name in kubectl("get namespaces -o name").split()}
 
@@ -302,7 +302,7 @@ def test_orphans_stay_behind(kubectl: Kubectl) -> None:
 def test_a_pod_is_debugged(kubectl: Kubectl) -> None:
     """Beside its containers, as a copy, and by its node."""
     kubectl("apply -f -", POD)
-    kubectl("wait --for=condition=Ready pod/one")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/one")
 
     kubectl("debug one --image=busybox --container=look --target=main -- echo seen")
     kubectl("debug one --image=busybox --copy-to=two --container=look --share-processes -- sleep 60")

@@ -86,7 +86,7 @@ def test_what_stays_open_works(who: str, request: pytest.FixtureRequest) -> None
     kubectl: Kubectl = request.getfixturevalue(who)
     kubectl("apply -f -", POD)
     kubectl("create configmap first")
-    kubectl("wait --for=condition=Ready pod/one")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/one")
     watching = kubectl.in_background("get configmap first --watch --output-watch-events --no-headers")
     following = kubectl.in_background("logs --follow one")
     forwarding = kubectl.in_background("port-forward pod/one :80 --address=127.0.0.1")
@@ -176,7 +176,7 @@ def test_who_has_no_rights_is_told_which(
     kind, named = ("user", name) if ":" not in name else ("serviceaccount", f"{kubectl.namespace}:robot")
     admin(f"create rolebinding looks --clusterrole=view --{kind}={named}")
     admin("apply -f -", POD)
-    admin("wait --for=condition=Ready pod/one")
+    admin("wait --timeout=180s --for=condition=Ready pod/one")
 
     assert "it runs\n" == eventually(lambda: kubectl("logs one"), "rights are known at once")
     assert f'pods "one" is forbidden: {who} delete resource "pods" in API group "" {here}' in refused("delete pod one")

@@ -53,7 +53,7 @@ spec:
 @pytest.fixture
 def web(kubectl: Kubectl) -> Kubectl:
     kubectl("apply -f -", MANIFEST)
-    kubectl("wait --for=condition=Ready pod/web")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     return kubectl
 
 
@@ -137,7 +137,7 @@ def test_a_pod_is_run_to_work_in(kubectl: Kubectl) -> None:
 def test_who_attaches_goes_on_where_it_was(kubectl: Kubectl) -> None:
     """`attach -it` to a shell that keeps its standard input open; others look on."""
     kubectl("apply -f -", SHELL)
-    kubectl("wait --for=condition=Ready pod/box")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/box")
     with at_a_terminal(kubectl, "attach -it box -c box") as terminal:
         terminal.wait_for("/ # ")
         terminal.type("X=7\r")
@@ -161,7 +161,7 @@ def test_who_attaches_goes_on_where_it_was(kubectl: Kubectl) -> None:
 def test_what_reads_nothing_is_only_read(kubectl: Kubectl) -> None:
     """`attach -i` to a container that runs no shell: what is typed is dropped, and its log is shown."""
     kubectl("apply -f -", SHELL)
-    kubectl("wait --for=condition=Ready pod/box")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/box")
     with at_a_terminal(kubectl, "attach -i box -c other") as terminal:
         terminal.wait_for("tick")
         terminal.type("exit\r" * 200)

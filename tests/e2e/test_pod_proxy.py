@@ -37,7 +37,7 @@ spec: {selector: {app: nobody}, ports: [{port: 80}]}
 @pytest.fixture
 def web(kubectl: Kubectl) -> Kubectl:
     kubectl("apply -f -", WEB)
-    kubectl("wait --for=condition=Ready pod/web")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     kubectl("wait --for=jsonpath={.subsets[0].addresses[0].ip} endpoints/web --timeout=180s")
     return kubectl
 
@@ -128,7 +128,7 @@ def test_the_kubelet_of_a_node_that_is_cut_off_is_not_reached(faulty_stack: Stac
     """Not for logs, commands, ports or proxies, until the fault is healed; who followed a log hears no more of it."""
     kubectl = faulty_stack.kubectl
     kubectl("apply -f -", WEB)
-    kubectl("wait --for=condition=Ready pod/web")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     following = kubectl.in_background("logs -f web")
     assert following.stdout is not None and "tick" in following.stdout.readline()
 

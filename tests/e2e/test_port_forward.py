@@ -22,7 +22,7 @@ spec: {containers: [{name: main, image: nginx, ports: [{containerPort: 80}]}]}
 def test_a_pod_answers_on_a_port_of_this_machine(kubectl: Kubectl) -> None:
     """With a page that names it, request after request."""
     kubectl("apply -f -", MANIFEST)
-    kubectl("wait --for=condition=Ready pod/web")
+    kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     forwarding = kubectl.in_background("port-forward pod/web :80 --address=127.0.0.1")
     try:
         assert forwarding.stdout is not None

@@ -197,7 +197,7 @@ def running(
     finally:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=20)  # also closes the pipe
+        process.communicate(timeout=60)  # also closes the pipe
 
 
 def is_ready(server: str) -> bool:
