@@ -11,7 +11,7 @@ from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.schedule import schedule_one
 from controllers.scheduler.status import Status
 from controllers.scheduler.why.cluster import Situation
-from controllers.scheduler.why.last_word import contradiction
+from controllers.scheduler.why.last_word import contradiction, promise
 from controllers.scheduler.why.refusals import refusals
 from controllers.scheduler.why.search import Remedy, smallest
 
@@ -38,7 +38,8 @@ class Explanation:
     """`message` is what the FailedScheduling event says; `gates` keep the pod from being tried at all.
 
     `nomination`: whom preemption would remove. `remedies`: each would let the pod fit, the smallest first.
-    `contradiction`: what the scheduler itself said of it last, where that is something else.
+    `contradiction`: what the scheduler itself said of it last, where that is something else. `promise`: what it has
+    promised the pod.
     """
 
     pod: PodInfo
@@ -49,6 +50,7 @@ class Explanation:
     nomination: Nomination | None = None
     remedies: Sequence[Remedy] = ()
     contradiction: str = ""
+    promise: str = ""
 
     @property
     def ranking(self) -> Sequence[NodeVerdict]:
@@ -84,4 +86,11 @@ def explain(situation: Situation, rng: Random) -> Explanation:
         decision.nomination if decision.nomination and decision.nomination.node_name else None,
         smallest(situation, against, rng) if is_stuck else (),
         "" if is_told_by_itself else contradiction(pod, is_stuck, message),
+        promise(pod, is_stuck, _going(situation)),
     )
+
+
+def _going(situation: Situation) -> Sequence[PodInfo]:
+    """The pods that are being deleted on the node that the pod is promised."""
+    node = situation.snapshot.get(situation.pod.nominated_node_name)
+    return () if node is None else [other for other in node.pods.values() if other.is_being_deleted]

@@ -26,6 +26,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "nominatedNodeName": explanation.pod.nominated_node_name or None,
         "condition": _condition_as_json(explanation),
         "contradiction": explanation.contradiction or None,
+        "promise": explanation.promise or None,
         "gates": [{"plugin": gate.plugin, "reason": gate.message} for gate in explanation.gates],
         "winners": [node.name for node in explanation.winners] if ranking else [],
         "runnerUp": _runner_up(explanation),
@@ -75,8 +76,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield _headline(explanation)
     if explanation.contradiction:
         yield explanation.contradiction
-    if explanation.pod.nominated_node_name:
-        yield f"{explanation.pod.nominated_node_name} is promised to it (nominatedNodeName)."
+    if explanation.promise:
+        yield explanation.promise
     if explanation.nomination is not None:
         victims = ", ".join(str(victim.key) for victim in explanation.nomination.victims)
         yield f"Preemption would make room on {explanation.nomination.node_name} by removing {victims}."

@@ -279,6 +279,27 @@ def test_the_scheduler_is_not_quoted_where_it_says_the_same() -> None:
     assert ["", "", ""] == [told.contradiction for told in (same, gated, explained(FITS, a_pod("p"), placed_on="a"))]
 
 
+def promised(pod: PodBuilder) -> Object:
+    pod["status"] = {**pod.get("status", {}), "nominatedNodeName": "a"}
+    return pod
+
+
+def test_a_pod_that_is_promised_a_node_is_about_to_get_it() -> None:
+    """That the scheduler has said nothing of it yet would be wrong: it may be at the pod's volumes."""
+    told = explained(FITS, promised(a_pod("p")))
+
+    assert "" == told.contradiction
+    assert "about to be bound to a (nominatedNodeName)" in as_text(told)
+
+
+def test_a_pod_that_waits_for_others_to_go_knows_them() -> None:
+    """Whom its preemption has removed, and who takes time to stop."""
+    victim = deleted(a_pod("victim").requests(cpu="4").on("a"))
+    text = as_text(explained(Scene([a_node("a")], [victim]), promised(a_pod("p").requests(cpu="4").spec(priority=9))))
+
+    assert "a is promised to it (nominatedNodeName), once default/victim is gone." in text
+
+
 WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
 
 
