@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubelet_sim.server.pod_connection import PodConnection
+from kubelet_sim.server.pod_connection import Look, PodConnection
 from kubeloop.apimachinery.meta import Object
 
 SUBPROTOCOLS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io", "")
@@ -18,11 +18,11 @@ MAX_PORTS = 128  # whose channels fit into a byte
 
 
 class ChannelForwarding:
-    """One client's connections to the pod. Pure: messages in, messages to send out."""
+    """One client's connections to the pod: messages in, messages to send out."""
 
-    def __init__(self, pod: Object, ports: Sequence[int]) -> None:
+    def __init__(self, pod: Object, ports: Sequence[int], look: Look) -> None:
         self._ports = ports
-        self._connections = [PodConnection(pod, port) for port in ports]
+        self._connections = [PodConnection(pod, port, look) for port in ports]
 
     @property
     def is_over(self) -> bool:
@@ -41,7 +41,12 @@ class ChannelForwarding:
         index, is_error_channel = divmod(message[0], 2) if message else (MAX_PORTS, 0)
         if is_error_channel or index >= len(self._connections):
             return []
-        answer = self._connections[index].received(message[1:])
+        connection = self._connections[index]
+        if connection.is_over:
+            return []
+        answer = connection.received(message[1:])
+        if connection.refusal:
+            return [bytes([2 * index + 1]) + connection.refusal.encode()]
         return [message[:1] + answer] if answer else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from kubelet_sim.shell.effects import Ask
 from kubelet_sim.shell.network import Page
@@ -14,6 +14,7 @@ from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 
 _DOMAIN = "cluster.local"
+_STATUSES = ("containerStatuses", "initContainerStatuses")
 
 
 class Cluster:
@@ -40,10 +41,7 @@ class Cluster:
 
     async def _page(self, host: str, port: int, namespace: str) -> Page | None:
         if _is_address(host):
-            pod = next((pod for pod in self._pods.list() if host == (pod.get("status") or {}).get("podIP")), None)
-            if pod is not None:
-                return page_of(pod, port)
-            return Page(is_refused=True)
+            return self._page_at(host, port)
         service = await self._service(host, namespace)
         if service is None:
             return None
@@ -55,9 +53,19 @@ class Cluster:
         for address, slice_ in await self._endpoints(service):
             names = {(one.get("name") or ""): one.get("port") for one in slice_.get("ports") or ()}
             target = port if is_headless else names.get(ports[port].get("name") or "", port)
-            pod = next((pod for pod in self._pods.list() if address == (pod.get("status") or {}).get("podIP")), None)
-            if pod is not None:
-                return page_of(pod, target or port)
+            page = self._page_at(address, target or port)
+            if not page.is_refused:
+                return page
+        return Page(is_refused=True)
+
+    def _page_at(self, address: str, port: int) -> Page:
+        """Pods that have ended still tell the address that they had, and those on the host's network share one."""
+        for pod in self._pods.list():
+            status = pod.get("status") or {}
+            if address == status.get("podIP") and status.get("phase") == "Running":
+                page = page_of(pod, port)
+                if not page.is_refused:
+                    return page
         return Page(is_refused=True)
 
     async def _service(self, host: str, namespace: str) -> Object | None:
@@ -81,8 +89,14 @@ class Cluster:
 
 
 def page_of(pod: ReadOnlyObject, port: int) -> Page:
-    """What a simulated pod answers on one of its ports; refused where no container declares it."""
-    if port not in declared_ports(pod):
+    """What a simulated pod answers on one of its ports; refused where no container that runs declares it."""
+    down = {
+        status["name"]
+        for field in _STATUSES
+        for status in (pod.get("status") or {}).get(field) or ()
+        if "running" not in (status.get("state") or {})
+    }
+    if port not in declared_ports(pod, down):
         return Page(is_refused=True)
     meta = metadata(pod)
     labels = "".join(f"label: {name}={text}\n" for name, text in sorted(labels_of(pod).items()))
@@ -90,11 +104,14 @@ def page_of(pod: ReadOnlyObject, port: int) -> Page:
     return Page(f"pod: {meta['name']}\n{where}{labels}")
 
 
-def declared_ports(pod: ReadOnlyObject) -> list[int]:
-    """The TCP ports that its containers say they listen on."""
+def declared_ports(pod: ReadOnlyObject, without: Container[str] = ()) -> list[int]:
+    """The TCP ports that its containers and sidecars say they listen on. `without`: containers that are left out."""
+    spec = pod["spec"]
+    sidecars = [one for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"]
     return [
         one["containerPort"]
-        for container in pod["spec"]["containers"]
+        for container in (*sidecars, *spec["containers"])
+        if container["name"] not in without
         for one in container.get("ports") or ()
         if (one.get("protocol") or "TCP") == "TCP"
     ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kubelet_sim import log
 from kubelet_sim.log import Line
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
+from kubelet_sim.server.gathering import NOTHING_NOW, gathered
 from kubelet_sim.server.log_options import Options
 from kubelet_sim.server.pods import Pods, SeenRun, container_of, logged_run, the_run, wait
 from kubelet_sim.server.recorded_logs import recorded
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # A status has whole seconds: what a run that is over wrote within its last one is in its log.
 _LAST_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.001
-_LINES_AT_ONCE = 500  # then others get a turn
+_LINES_AT_ONCE = 100  # then others get a turn
 
 
 class ContainerLogs:
@@ -48,7 +49,7 @@ class ContainerLogs:
             async with asyncio.TaskGroup() as tasks:
                 hang_up = tasks.create_task(exchange.until_hung_up())
                 await exchange.begin_stream()
-                async for data in self._either(pod, container, run, options):
+                async for data in gathered(self._either(pod, container, run, options)):
                     await exchange.write(data)
                 await exchange.end_stream()
                 hang_up.cancel()
@@ -62,20 +63,19 @@ class ContainerLogs:
         return recorded(self._real.log(uid_of(pod), container, run.id), options, self._clock)
 
     async def stream(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[bytes]:
-        """The log in pieces, until its end, or until now where nobody follows."""
+        """The log in pieces, until its end, or until now where nobody follows. NOTHING_NOW before it waits."""
         left = options.limit_bytes
         async for line in self.lines(pod, container, run, options):
-            data = _shown(line, run, options)
+            data = NOTHING_NOW if line.stream == log.SILENCE else _shown(line, run, options)
             if left is not None:
                 data = data[:left]
                 left -= len(data)
-            if data:
-                yield data
+            yield data
             if left == 0:
                 return
 
     async def lines(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[Line]:
-        """The same line by line, whatever its size."""
+        """The same line by line, whatever its size; a SILENCE where the next one may take a while."""
         spec, now = container_of(pod, container), self._clock.now()
         until = _seconds(run, now)
         written = log.lines(pod, spec, run.started_at, max(0.0, until - log.KEPT_SECONDS))
@@ -96,12 +96,12 @@ class ContainerLogs:
         if options.follows and run.finished_at is None:
             rest = chain(() if ahead is None else (ahead,), written)
             async for line in self._ahead(pod, container, run, rest):
-                if _is_wanted(line, run, options):
+                if line.stream == log.SILENCE or _is_wanted(line, run, options):
                     yield line
 
     async def _ahead(self, pod: Object, container: str, run: SeenRun, lines: Iterator[Line]) -> AsyncIterator[Line]:
         """Each line when its time comes, until the run is over."""
-        line = next(lines, None)
+        line, count = next(lines, None), 0
         with self._pods.changes(pod) as changed:
             while True:
                 current = self._pods.again(pod)
@@ -110,9 +110,12 @@ class ContainerLogs:
                 until = _seconds(seen or run, self._clock.now())
                 while line is not None and line.after_seconds < until:
                     yield line
-                    line = next(lines, None)
+                    line, count = next(lines, None), count + 1
+                    if count % _LINES_AT_ONCE == 0:
+                        await self._clock.sleep(0)
                 if is_over:
                     return
+                yield Line(until, log.SILENCE, "")
                 await wait(changed, None if line is None else max(line.after_seconds - until, _SHORTEST_WAIT_SECONDS))
 
 

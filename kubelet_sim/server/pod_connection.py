@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from kubelet_sim.server.cluster import page_of
 from kubeloop.apimachinery.meta import Object
 from kubeloop.runtime.http_request import MAX_HEAD_BYTES
 
+# A pod as it is at this moment; None once it is gone.
+Look = Callable[[], Object | None]
+
 
 class PodConnection:
-    """Pure: bytes in, the answer out. `refusal` says why there is none, "" where somebody listens."""
+    """Bytes in, the answer out. `refusal` says why there is none, "" while somebody listens."""
 
-    def __init__(self, pod: Object, port: int) -> None:
-        self._pod, self._port = pod, port
+    def __init__(self, pod: Object, port: int, look: Look) -> None:
+        self._pod, self._port, self._look = pod, port, look
         self._received = b""
-        self.refusal = refusal_of(pod, port) if page_of(pod, port).is_refused else ""
+        self.refusal = self._why_not()
         self.is_over = bool(self.refusal)
 
     def received(self, content: bytes) -> bytes:
@@ -25,7 +29,14 @@ class PodConnection:
         self._received = (self._received + content)[: MAX_HEAD_BYTES + 1]
         is_whole = b"\r\n\r\n" in self._received
         self.is_over = is_whole or len(self._received) > MAX_HEAD_BYTES
-        return self._page() if is_whole else b""
+        self.refusal = self._why_not() if is_whole else ""
+        return self._page() if is_whole and not self.refusal else b""
+
+    def _why_not(self) -> str:
+        pod = self._look()
+        if pod is None or (pod.get("status") or {}).get("phase") != "Running":
+            return not_there(self._pod, self._port)
+        return refusal_of(pod, self._port) if page_of(pod, self._port).is_refused else ""
 
     def _page(self) -> bytes:
         method = self._received.split(b" ", 1)[0]
@@ -38,8 +49,18 @@ class PodConnection:
 
 
 def refusal_of(pod: Object, port: int) -> str:
-    meta = pod["metadata"]
-    return (
-        f"error forwarding port {port} to pod {meta['name']}, uid {meta['uid']}: failed to connect to "
-        f"localhost:{port} inside the pod: dial tcp4 127.0.0.1:{port}: connect: connection refused"
+    """Nobody listens there."""
+    why = (
+        f"failed to connect to localhost:{port} inside the pod: dial tcp4 127.0.0.1:{port}: connect: connection refused"
     )
+    return _error(pod, port, why)
+
+
+def not_there(pod: Object, port: int) -> str:
+    """The pod has ended, or is gone: containerd's words for that."""
+    return _error(pod, port, f'network namespace for sandbox "{pod["metadata"]["uid"]}" is closed')
+
+
+def _error(pod: Object, port: int, why: str) -> str:
+    meta = pod["metadata"]
+    return f"error forwarding port {port} to pod {meta['name']}, uid {meta['uid']}: {why}"

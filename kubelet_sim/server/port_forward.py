@@ -6,6 +6,7 @@ that really runs is connected to (tunnels), a simulated one answers for itself.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubelet_sim.server import channel_forwarding, spdy_forwarding
@@ -43,7 +44,8 @@ class PortForward:
         if really_runs(self._real, pod):
             await (SpdyTunnels(socket, pod) if is_spdy else ChannelTunnels(socket, pod, ports)).run()
         else:
-            await _answered(socket, SpdyForwarding(pod) if is_spdy else ChannelForwarding(pod, ports))
+            look = partial(self._pods.again, pod)
+            await _answered(socket, SpdyForwarding(pod, look) if is_spdy else ChannelForwarding(pod, ports, look))
 
 
 async def _answered(socket: WebSocket, forwarding: SpdyForwarding | ChannelForwarding) -> None:

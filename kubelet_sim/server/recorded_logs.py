@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
+from kubelet_sim.server.gathering import NOTHING_NOW
 from kubelet_sim.server.log_options import Options
 from kubelet_sim.server.pods import wait
 from kubeloop.apimachinery.clock import Clock
@@ -17,14 +18,13 @@ _ENTRIES_AT_ONCE = 500  # then others get a turn
 
 
 async def recorded(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[bytes]:
-    """In pieces, until the end of the run, or until now where nobody follows."""
+    """In pieces, until the end of the run, or until now where nobody follows. NOTHING_NOW before it waits."""
     left = options.limit_bytes
     async for data in _shown(log, options, clock):
         if left is not None:
             data = data[:left]
             left -= len(data)
-        if data:
-            yield data
+        yield data
         if left == 0:
             return
 
@@ -32,6 +32,9 @@ async def recorded(log: RunLog, options: Options, clock: Clock) -> AsyncIterator
 async def _shown(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[bytes]:
     goes_on: set[int] = set()  # streams whose line has begun: only its beginning has a time
     async for entry in _wanted(log, options, clock):
+        if entry is None:
+            yield NOTHING_NOW
+            continue
         has_time = options.has_timestamps and entry.stream not in goes_on
         yield entry.time + b" " + entry.text if has_time else entry.text
         if entry.text.endswith(b"\n"):
@@ -40,7 +43,8 @@ async def _shown(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[b
             goes_on.add(entry.stream)
 
 
-async def _wanted(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[Entry]:
+async def _wanted(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[Entry | None]:
+    """None where there is no more for now."""
     from kubelet_sim.process.run_log import stamp  # whoever gets here has loaded it
 
     since = stamp(options.since) if options.since is not None else b""
@@ -61,6 +65,7 @@ async def _wanted(log: RunLog, options: Options, clock: Clock) -> AsyncIterator[
                 is_past = False
                 if not options.follows or not log.is_being_written:
                     return
+                yield None
                 await wait(changed, None)
             count += 1
             if count % _ENTRIES_AT_ONCE == 0:

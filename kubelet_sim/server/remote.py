@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kubelet_sim import log
 from kubelet_sim.commands import shell_at
 from kubelet_sim.environment import environment
 from kubelet_sim.server.cluster import Cluster
@@ -14,6 +16,7 @@ from kubelet_sim.server.consoles import Console
 from kubelet_sim.server.container_world import world_of
 from kubelet_sim.server.driving import Driver, Script
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
+from kubelet_sim.server.gathering import CHUNK_BYTES
 from kubelet_sim.server.log_options import Options
 from kubelet_sim.server.logs import ContainerLogs
 from kubelet_sim.server.pods import Pods, SeenRun, container_of, running, running_ids, the_run, wait
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 End = Callable[[ObjectKey, str, int], None]
 
 KILLED = 137
+# Simulated commands print at once. Who starts a debug container and attaches to it is to see that, too: kubectl debug
+# reads no log before it attaches, as kubectl run does.
+_FRESH = timedelta(minutes=1)
 _SIGNALLED = 128
 
 
@@ -133,9 +139,19 @@ class Remote:
     # --- what the container itself writes and reads
 
     async def _show_log(self, pod: Object, container: str, run: SeenRun, streams: Streams) -> None:
-        options = Options(follows=True, since=self._clock.now())
+        now = self._clock.now()
+        is_debugging = any(one["name"] == container for one in pod["spec"].get("ephemeralContainers") or ())
+        is_fresh = now - run.started_at < _FRESH
+        options = Options(follows=True, since=run.started_at if is_debugging and is_fresh else now)
+        held, size, stream = list[str](), 0, log.STDOUT
         async for line in self._logs.lines(pod, container, run, options):
-            await streams.write(line.stream, line.text + "\n")
+            if held and (line.stream != stream or size >= CHUNK_BYTES):
+                await streams.write(stream, "".join(held))
+                held, size = [], 0
+            if line.stream != log.SILENCE:
+                held.append(line.text + "\n")
+                size, stream = size + len(line.text), line.stream
+        await streams.write(stream, "".join(held))
 
     async def _console(self, pod: Object, container: str, run: SeenRun) -> Console | None:
         """None where the container runs no shell that somebody could type to."""
@@ -207,8 +223,9 @@ class Remote:
 def _not_found(program: str) -> str:
     """As containerd and runc say it."""
     start = "error executing command in container: failed to exec in container: failed to start exec: "
-    return f'{start}OCI runtime exec failed: exec failed: unable to start container process: exec: "{program}": ' + (
-        f"stat {program}: no such file or directory: unknown"
-        if "/" in program
-        else "executable file not found in $PATH: unknown"
+    why = f"stat {program}: no such file or directory" if "/" in program else "executable file not found in $PATH"
+    note = " (simulated containers have no tar, so kubectl cp cannot be used)" if program == "tar" else ""
+    return (
+        f"{start}OCI runtime exec failed: exec failed: unable to start container process: "
+        f'exec: "{program}": {why}: unknown{note}'
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubelet_sim.server import spdy
-from kubelet_sim.server.pod_connection import PodConnection
+from kubelet_sim.server.pod_connection import Look, PodConnection
 from kubeloop.apimachinery.meta import Object
 
 SUBPROTOCOLS = ("SPDY/3.1+portforward.k8s.io",)
@@ -25,12 +25,12 @@ class _Stream:
 
 
 class SpdyForwarding:
-    """One client's connections to the pod. Pure: bytes in, frames to send out."""
+    """One client's connections to the pod: bytes in, frames to send out."""
 
     is_over = False  # the client ends it
 
-    def __init__(self, pod: Object) -> None:
-        self._pod = pod
+    def __init__(self, pod: Object, look: Look) -> None:
+        self._pod, self._look = pod, look
         self._decoder, self._encoder = spdy.Decoder(), spdy.Encoder()
         self._streams: dict[int, _Stream] = {}
 
@@ -57,7 +57,7 @@ class SpdyForwarding:
             raise spdy.SpdyError("too many streams")
         headers = opened.headers
         port = headers.get("port", "")
-        connection = PodConnection(self._pod, int(port) if port.isdigit() else 0)
+        connection = PodConnection(self._pod, int(port) if port.isdigit() else 0, self._look)
         stream = _Stream(headers.get("streamtype", ""), headers.get("requestid", ""), connection)
         self._streams[opened.stream] = stream
         frames = [self._encoder.reply(opened.stream)]

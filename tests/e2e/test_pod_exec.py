@@ -76,7 +76,7 @@ def test_a_program_that_is_not_there_is_told(web: Kubectl) -> None:
     """In the words of a container runtime; so there is no `kubectl cp`, which needs tar."""
     with pytest.raises(KubectlError, match=r'exec: "vi": executable file not found in \$PATH'):
         web("exec web -- vi")
-    with pytest.raises(KubectlError, match=r'exec: "tar": executable file not found in \$PATH'):
+    with pytest.raises(KubectlError, match=r'exec: "tar": executable file not found in \$PATH.*have no tar'):
         web("cp web:/etc/hostname /dev/null")
 
 
@@ -167,6 +167,13 @@ def test_what_reads_nothing_is_only_read(kubectl: Kubectl) -> None:
         terminal.type("exit\r" * 200)
         terminal.wait_for("tick")
         terminal.wait_for("tick")
+
+
+def test_what_a_debug_container_prints_at_once_is_seen(web: Kubectl) -> None:
+    """`kubectl debug -i -- COMMAND`: by the time that kubectl attaches the command may have said and done it all."""
+    said = web("debug web -i --quiet --image=busybox --target=main -- echo all is well")
+
+    assert "all is well\n" in said
 
 
 def test_a_command_reads_the_token_of_its_service_account(web: Kubectl) -> None:

@@ -7,6 +7,7 @@ import re
 import httpx
 import pytest
 
+from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl
 
 pytestmark = pytest.mark.e2e
@@ -20,7 +21,7 @@ spec: {containers: [{name: main, image: nginx, ports: [{containerPort: 80}]}]}
 
 
 def test_a_pod_answers_on_a_port_of_this_machine(kubectl: Kubectl) -> None:
-    """With a page that names it, request after request."""
+    """With a page that names it, request after request, until it is gone: kubectl itself does not notice that."""
     kubectl("apply -f -", MANIFEST)
     kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     forwarding = kubectl.in_background("port-forward pod/web :80 --address=127.0.0.1")
@@ -31,6 +32,15 @@ def test_a_pod_answers_on_a_port_of_this_machine(kubectl: Kubectl) -> None:
         for _ in range(3):
             page = httpx.get(f"http://127.0.0.1:{port[1]}/", trust_env=False).text
             assert f"pod: web\nnamespace: {kubectl.namespace}\n" in page and "label: app=web" in page
+        kubectl("delete pod web --now")
+
+        def is_gone() -> bool:
+            try:
+                return not httpx.get(f"http://127.0.0.1:{port[1]}/", trust_env=False).is_success
+            except httpx.TransportError:
+                return True
+
+        eventually(is_gone, "a pod that was deleted answers")
     finally:
         forwarding.terminate()
         forwarding.communicate()

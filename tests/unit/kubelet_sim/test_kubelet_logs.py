@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubelet_sim.server.exchange import Refused
+from kubelet_sim.server.gathering import gathered
 from kubelet_sim.server.logs import ContainerLogs, Options
 from kubelet_sim.server.pods import Pods, logged_run
 from kubeloop.apimachinery.meta import Object
@@ -124,6 +125,60 @@ def test_a_log_is_followed_until_its_run_is_over() -> None:
     text, seconds = run(main())
 
     assert ("1\n2\n3\n", 25) == (text, round(seconds))
+
+
+def test_who_is_behind_a_log_leaves_turns_to_others() -> None:
+    """A log of millions of lines is no reason to keep the node's process from its heartbeats."""
+
+    async def main() -> int:
+        clock, pod, turns = LoopClock(), running(), 0
+        pod["spec"]["containers"][0]["command"] = ["sh", "-c", "while true; do seq 1000; sleep 1; done"]
+        informer = OnePod(pod)
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        options = Options.of(a_request(follow="true", tailLines="0"), clock.now())
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                await clock.sleep(0)
+                turns += 1
+
+        lines = logs.lines(pod, "c", logged_run(pod, "c", False), options)
+        async for line in lines:
+            if line.text == "1000":
+                break
+        await clock.sleep(100)
+        while not (await anext(lines)).text:
+            pass
+        other = asyncio.create_task(others())
+        for _ in range(50_000):
+            await anext(lines)
+        other.cancel()
+        return turns
+
+    assert run(main()) >= 50
+
+
+def test_what_has_been_written_is_not_held_back() -> None:
+    """A pause in a log is known, so that chunks end there."""
+
+    async def main() -> list[bytes]:
+        clock, pod = LoopClock(), running()
+        informer = OnePod(pod)
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        options, seen = Options.of(a_request(follow="true"), clock.now()), logged_run(pod, "c", False)
+        found = list[bytes]()
+
+        async def follow() -> None:
+            found.extend([data async for data in gathered(logs.stream(pod, "c", seen, options))])
+
+        following = asyncio.create_task(follow())
+        await clock.sleep(25)
+        informer.change(running("two", lastState={"terminated": ended(25)}))
+        await following
+        return found
+
+    assert [b"1\n", b"2\n", b"3\n"] == run(main())
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 
 import pytest
 
 from kubelet_sim.server import spdy
 from kubelet_sim.server.channel_forwarding import ChannelForwarding
+from kubelet_sim.server.cluster import page_of
 from kubelet_sim.server.spdy_dictionary import DICTIONARY
 from kubelet_sim.server.spdy_forwarding import SpdyForwarding
 from kubeloop.apimachinery.meta import Object
@@ -20,14 +22,16 @@ GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 def a_web_pod() -> Object:
     pod = a_pod(a_container(ports=[{"containerPort": 80, "protocol": "TCP"}]))
     pod["metadata"]["labels"] = {"app": "web"}
+    pod["status"]["phase"] = "Running"
     return pod
 
 
 class Client:
-    """kubectl's end."""
+    """kubectl's end. `pod` is how the pod is by now, None once it is gone."""
 
     def __init__(self) -> None:
-        self._pod = SpdyForwarding(a_web_pod())
+        self.pod: Object | None = a_web_pod()
+        self._pod = SpdyForwarding(a_web_pod(), lambda: self.pod)
         self._encoder = spdy.Encoder()
         self._last = -1
 
@@ -88,7 +92,7 @@ def test_a_port_that_no_container_declares_refuses() -> None:
 
 def test_each_port_of_a_query_has_two_channels() -> None:
     """Data and errors, the port first on both; the connections are over one by one."""
-    forwarding = ChannelForwarding(a_web_pod(), (80, 81, 80))
+    forwarding = ChannelForwarding(a_web_pod(), (80, 81, 80), a_web_pod)
 
     numbers, refusals = forwarding.begin()[:6], forwarding.begin()[6:]
     first = forwarding.received(b"\0" + GET[:9]) + forwarding.received(b"\0" + GET[9:])
@@ -101,9 +105,59 @@ def test_each_port_of_a_query_has_two_channels() -> None:
     assert (False, True) == (is_over, forwarding.is_over)
 
 
+def ended() -> Object:
+    return {**a_web_pod(), "status": {"phase": "Failed"}}
+
+
+def crashed() -> Object:
+    waiting = {"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    return {**a_web_pod(), "status": {"phase": "Running", "containerStatuses": [waiting]}}
+
+
+GONE = [(lambda: None, b"is closed"), (ended, b"is closed"), (crashed, b"connection refused")]
+
+
+@pytest.mark.parametrize(("later", "why"), GONE)
+def test_a_pod_that_is_gone_answers_no_more(later: Callable[[], Object | None], why: bytes) -> None:
+    """Neither who connects then, nor who was connected before: kubectl goes on forwarding after the pod has ended."""
+    client = Client()
+    before, early, _ = client.connect(80, "0")
+    client.pod = later()
+    after, late, said = client.connect(80, "1")
+
+    told = client.send(spdy.data(early, GET))
+
+    assert why in said_on(told, before)[0] and (b"", True) == said_on(told, early)
+    assert why in said_on(said, after)[0] and (b"", True) == said_on(said, late)
+
+
+@pytest.mark.parametrize(("later", "why"), GONE)
+def test_a_pod_that_is_gone_says_so_on_the_channel_for_errors(later: Callable[[], Object | None], why: bytes) -> None:
+    """Once, and the connection is over."""
+    pods = [a_web_pod(), later()]
+    forwarding = ChannelForwarding(a_web_pod(), (80,), lambda: pods.pop(0))
+
+    (told,) = forwarding.received(b"\0" + GET)
+
+    assert b"\1" == told[:1] and why in told
+    assert forwarding.is_over and [] == forwarding.received(b"\0" + GET)
+
+
+def test_a_sidecar_answers_on_its_ports() -> None:
+    """It is an init container that stays; others have ended by then."""
+    pod = a_web_pod()
+    ports = {"ports": [{"containerPort": 15001}]}
+    pod["spec"]["initContainers"] = [a_container("mesh", restartPolicy="Always", **ports)]
+
+    assert "port: 15001\n" in page_of(pod, 15001).body
+
+    del pod["spec"]["initContainers"][0]["restartPolicy"]
+    assert page_of(pod, 15001).is_refused
+
+
 def test_messages_on_other_channels_are_passed_over() -> None:
     """Those for errors, those of no port, and empty ones."""
-    forwarding = ChannelForwarding(a_web_pod(), (80,))
+    forwarding = ChannelForwarding(a_web_pod(), (80,), a_web_pod)
 
     assert [[], [], []] == [forwarding.received(message) for message in (b"\1" + GET, b"\2" + GET, b"")]
 
