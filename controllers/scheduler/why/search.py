@@ -47,26 +47,44 @@ def smallest(situation: Situation, against: Mapping[str, Sequence[Status]], rng:
     `against`: what speaks against each node now.
     """
     gates = _without_gates(situation.pod)
-    candidates = sorted(
-        (remedy for name, refused in against.items() for remedy in _of_node(situation, name, refused, gates)),
-        key=lambda remedy: remedy.rank,
+    if not against:
+        return [Remedy("", [*gates, Change("add a node", 5, "kubeloop scale nodes 1")])]
+    found, further = _tried(
+        situation,
+        [remedy for name, refused in against.items() for remedy in _of_node(situation, name, refused, gates)],
     )
-    found: list[Remedy] = []
-    said: set[str] = set()
-    for remedy in candidates[:MAX_TRIALS]:
-        if found and len(remedy.changes) > len(found[0].changes):
-            break
-        if remedy.text not in said and _helps(situation, remedy):
-            found.append(remedy)
-            said.add(remedy.text)
-            if len(found) == MAX_SHOWN:
-                return found
+    if not found:
+        found, _ = _tried(situation, further)
+    if len(found) == MAX_SHOWN:
+        return found
     more_important = _by_priority(situation, gates, rng)
     return [*found, more_important] if more_important is not None else found
 
 
-def _of_node(situation: Situation, name: str, refused: Sequence[Status], gates: Sequence[Change]) -> Iterator[Remedy]:
-    """One proposal for each plugin that refuses, in every combination."""
+def _tried(situation: Situation, candidates: Sequence[Remedy]) -> tuple[list[Remedy], list[Remedy]]:
+    """The smallest that help, and some others of as many changes; and what else to try: more changes for those with
+    which the pod is let through to the nodes, some of which then refuse it."""
+    found: list[Remedy] = []
+    further: list[Remedy] = []
+    said: set[str] = set()
+    for remedy in sorted(candidates, key=lambda remedy: remedy.rank)[:MAX_TRIALS]:
+        if found and len(remedy.changes) > len(found[0].changes):
+            break
+        if remedy.text in said:
+            continue
+        left = _left(situation, remedy)
+        if not left:
+            found.append(remedy)
+            said.add(remedy.text)
+            if len(found) == MAX_SHOWN:
+                break
+        elif any(change.extra for change in remedy.changes):
+            further += _of_node(situation, remedy.node_name, left, remedy.changes)
+    return found, further
+
+
+def _of_node(situation: Situation, name: str, refused: Sequence[Status], first: Sequence[Change]) -> Iterator[Remedy]:
+    """After the changes `first`, one proposal for each plugin that refuses, in every combination."""
     node = situation.snapshot.get(name)
     assert node is not None
     proposals: list[Sequence[Change]] = []
@@ -79,19 +97,20 @@ def _of_node(situation: Situation, name: str, refused: Sequence[Status], gates: 
         proposals.append(of_plugin)
     for _, combination in zip(range(MAX_COMBINATIONS), product(*proposals), strict=False):
         distinct = {change.text: change for change in combination}  # two plugins may ask for the same
-        changes = [*gates, *distinct.values()]
+        changes = [*first, *distinct.values()]
         if changes:
             yield Remedy(name, changes)
 
 
-def _helps(situation: Situation, remedy: Remedy) -> bool:
+def _left(situation: Situation, remedy: Remedy) -> Sequence[Status]:
+    """What still speaks against the node, or keeps the pod from being tried; nothing where the remedy helps."""
     pod, node = _changed(situation, remedy)
     others = [other if other.name != node.name else node for other in situation.snapshot.nodes]
     with ExitStack() as there:
         for resource, obj in (extra for change in remedy.changes for extra in change.extra):
             there.enter_context(situation.listings[resource].also(obj))
         against = refusals(situation.framework, pod, Snapshot(others), [node.name])
-        return not against[node.name] and not _is_gated(situation, pod)
+        return [*against[node.name], *_gates(situation, pod)]
 
 
 def _changed(situation: Situation, remedy: Remedy) -> tuple[PodInfo, NodeInfo]:
@@ -122,8 +141,9 @@ def _without_gates(pod: PodInfo) -> Sequence[Change]:
     return [Change(text, 1, edit_pod=lambda obj: obj["spec"].pop("schedulingGates") and None)]
 
 
-def _is_gated(situation: Situation, pod: PodInfo) -> bool:
-    return any(plugin.pre_enqueue(pod) is not None for plugin in situation.framework.hints.gates)
+def _gates(situation: Situation, pod: PodInfo) -> Sequence[Status]:
+    answers = [plugin.pre_enqueue(pod) for plugin in situation.framework.hints.gates]
+    return [status for status in answers if status is not None]
 
 
 def _by_priority(situation: Situation, gates: Sequence[Change], rng: Random) -> Remedy | None:

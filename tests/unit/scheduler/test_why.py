@@ -126,13 +126,25 @@ def test_of_several_spread_constraints_only_the_one_in_the_way_is_loosened() -> 
 
 
 def test_a_change_that_does_not_help_is_not_told() -> None:
-    """Nothing is known that would help where a claim is missing and there is a taint as well."""
-    pod = a_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}])
+    """What no change that is known can mend has no remedy: devices that nobody has."""
+    claim = {"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "default"}, "spec": {}}
+    scene = Scene([a_node("a").tainted("team")], others={"ResourceClaim": [claim]})
 
-    explanation = explained(Scene([a_node("a").tainted("team")]), pod)
+    explanation = explained(scene, a_pod("p").spec(resourceClaims=[{"name": "d", "resourceClaimName": "gpu"}]))
 
     assert () == tuple(explanation.remedies)
     assert "No single change" in as_text(explanation)
+
+
+def test_what_refuses_only_once_the_pod_has_its_claims_is_changed_as_well() -> None:
+    """Nodes are not even looked at before."""
+    texts = smallest(Scene([a_node("a").tainted("team")]), using(a_pod("p"), "nope"))
+
+    assert ["create the claim default/nope, with a volume", "let the pod tolerate the taint team:NoSchedule"] == texts
+
+
+def test_without_any_node_one_is_to_be_added() -> None:
+    assert ["add a node"] == smallest(Scene([]), a_pod("p"))
 
 
 def test_preemption_is_told_with_its_victims() -> None:
