@@ -14,7 +14,7 @@ from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.resource import DEPLOYMENTS, NODES, PODS
 from kubeloop.cli.readiness import takes_pods
 from kubeloop.runtime.manager import Manager
-from kubeloop.testing.builders import a_deployment
+from kubeloop.testing.builders import a_deployment, a_pod
 from kubeloop.testing.cluster import Cluster, Write, a_loop, run_cluster
 
 
@@ -60,6 +60,40 @@ def test_a_deployment_becomes_ready_on_nodes_that_register_themselves() -> None:
         assert {"Running"} == {pod["status"]["phase"] for pod in pods}
 
     run_cluster(check, seed=1, processes=PROCESSES)
+
+
+def test_pods_go_where_their_image_is() -> None:
+    """A node lists what it has pulled, and of nodes that are alike the scheduler takes that one every time."""
+
+    async def check(cluster: Cluster) -> None:
+        await cluster.eventually(partial(all_take_pods, cluster))
+
+        async def image_is_listed() -> bool:
+            return bool((await cluster.api.get(NODES, "node-1"))["status"].get("images"))
+
+        async def ran_on(name: str, **spec: str) -> str:
+            pod = await cluster.create(a_pod(name).image("nginx:1.27").spec(**spec))
+
+            async def runs() -> Object | None:
+                found = await cluster.read(pod)
+                return found if found["status"].get("phase") == "Running" else None
+
+            node: str = (await cluster.eventually(runs))["spec"]["nodeName"]
+            await cluster.delete(pod)
+            await cluster.eventually(partial(is_empty, cluster))
+            return node
+
+        await ran_on("first", nodeName="node-1")
+        await cluster.eventually(image_is_listed)
+        await cluster.settled()
+
+        assert ["node-1"] * 4 == [await ran_on(f"next-{number}") for number in range(4)]
+
+    run_cluster(check, seed=1, processes=PROCESSES)
+
+
+async def is_empty(cluster: Cluster) -> bool:
+    return not await cluster.list(PODS, "default")
 
 
 def test_a_stuck_rollout_exceeds_its_deadline_after_ten_minutes_that_take_no_time() -> None:
