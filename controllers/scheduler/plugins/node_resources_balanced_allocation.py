@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from statistics import pstdev
+from math import sqrt
 
 from controllers.scheduler.interface import MAX_NODE_SCORE, CycleState, Handle, PreScorePlugin, ScorePlugin
 from controllers.scheduler.node_info import NodeInfo
@@ -69,7 +69,13 @@ def _usual_scores(pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    deviation = pstdev(fractions) if len(fractions) > 1 else 0.0
+    """In the arithmetic of upstream: a last bit may make a point."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean = sum(fractions) / len(fractions)
+        deviation = sqrt(sum((fraction - mean) * (fraction - mean) for fraction in fractions) / len(fractions))
     return int((1 - deviation) * MAX_NODE_SCORE)
 
 
