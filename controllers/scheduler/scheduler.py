@@ -104,6 +104,7 @@ class Scheduler:
         self._failures = Failures(api, clock, pods, self.queue, self.announcer)
         self._next_start = 0  # where the next search for nodes begins
         self._writes = asyncio.Semaphore(MAX_WRITES)
+        self._writing: dict[str, asyncio.Task[None]] = {}  # by the pod's uid, the last of the tasks that write about it
 
     @property
     def registered_resources(self) -> set[str]:
@@ -169,13 +170,21 @@ class Scheduler:
         if work is None:
             self._writes.release()
         else:
-            group.create_task(self._write(work), name=f"after scheduling {pod.key}")
+            before = self._writing.get(pod.uid)
+            task = group.create_task(self._write(pod.uid, work, before), name=f"after scheduling {pod.key}")
+            self._writing[pod.uid] = task
 
-    async def _write(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _write(self, uid: str, work: Coroutine[Any, Any, None], before: asyncio.Task[None] | None) -> None:
+        """After what was written before: that a pod found no node must not arrive when it has been bound."""
         try:
+            if before is not None:
+                await asyncio.wait([before])
             await work
         finally:
+            work.close()
             self._writes.release()
+            if self._writing.get(uid) is asyncio.current_task():
+                del self._writing[uid]
 
     def _is_to_be_skipped(self, pod: PodInfo) -> bool:
         """It is going, or already has a node as far as we are concerned."""

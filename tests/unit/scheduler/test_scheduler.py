@@ -311,3 +311,32 @@ def test_bindings_are_bounded() -> None:
         return server.most_bindings, all(server.node_of(f"p{number}") for number in range(300))
 
     assert (MAX_WRITES, True) == with_scheduler(test, bind_seconds=2)
+
+
+def test_what_is_written_about_a_pod_is_written_in_order() -> None:
+    """That it found no node must not arrive after it was bound: the pod would run and not be scheduled."""
+
+    async def test(server: FakeServer) -> list[str]:
+        written: list[str] = []
+        patch, create = server.patch, server.create
+
+        async def slow_patch(*what: Any, **how: Any) -> Any:
+            await server.clock.sleep(5)
+            written.append("refused")
+            return await patch(*what, **how)
+
+        async def noted_create(*what: Any, subresource: str = "", **how: Any) -> Any:
+            created = await create(*what, subresource=subresource, **how)
+            if subresource:
+                written.append("bound")
+            return created
+
+        server.patch, server.create = slow_patch, noted_create  # type: ignore[method-assign]
+        server.put(a_node("a"))
+        server.put(a_pod("p").node_selector(disk="ssd"))
+        await server.clock.sleep(2)
+        server.put(a_node("a").labels(disk="ssd"))
+        await server.clock.sleep(20)
+        return written
+
+    assert ["refused", "bound"] == with_scheduler(test)
