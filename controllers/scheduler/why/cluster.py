@@ -26,7 +26,7 @@ from kubeloop.client.api import Api
 class Situation:
     """One pod before the scheduler. `placed_on`: the node it has already; `pod` is the pod as it was before that.
 
-    `listings`: what the plugins read of other kinds.
+    `listings`: what the plugins read of other kinds. `percentage`: of the nodes that the profile wants to score.
     """
 
     framework: Framework
@@ -34,6 +34,7 @@ class Situation:
     pod: PodInfo
     placed_on: str = ""
     listings: Mapping[Resource, Listing] = field(default_factory=dict)
+    percentage: int = 0
 
 
 class NotOurs(ValueError):
@@ -66,7 +67,8 @@ async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], 
             nominator.add(other)
     snapshot = snapshot_of(nodes.list(), [other for other in others if other.node_name])
     placed_on = (pod.get("spec") or {}).get("nodeName") or ""
-    return Situation(framework, snapshot, PodInfo(unplaced(pod)), placed_on, listings)
+    before = PodInfo(unplaced(pod))
+    return Situation(framework, snapshot, before, placed_on, listings, profile.percentage_of_nodes_to_score)
 
 
 async def _fill(listing: Listing, api: Api, resource: Resource, field_selector: str = "") -> None:

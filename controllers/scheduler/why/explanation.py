@@ -8,7 +8,7 @@ from random import Random
 
 from controllers.scheduler.interface import Nomination
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.schedule import schedule_one
+from controllers.scheduler.schedule import nodes_to_find, schedule_one
 from controllers.scheduler.status import Status
 from controllers.scheduler.why.cluster import Situation
 from controllers.scheduler.why.last_word import contradiction, promise
@@ -39,7 +39,7 @@ class Explanation:
 
     `nomination`: whom preemption would remove. `remedies`: each would let the pod fit, the smallest first.
     `contradiction`: what the scheduler itself said of it last, where that is something else. `promise`: what it has
-    promised the pod.
+    promised the pod. `enough`: how many nodes that fit the scheduler is content with.
     """
 
     pod: PodInfo
@@ -51,6 +51,7 @@ class Explanation:
     remedies: Sequence[Remedy] = ()
     contradiction: str = ""
     promise: str = ""
+    enough: int = 0
 
     @property
     def ranking(self) -> Sequence[NodeVerdict]:
@@ -87,6 +88,7 @@ def explain(situation: Situation, rng: Random) -> Explanation:
         smallest(situation, against, rng) if is_stuck else (),
         "" if is_told_by_itself else contradiction(pod, is_stuck, message),
         promise(pod, is_stuck, _going(situation)),
+        nodes_to_find(len(snapshot.nodes), situation.percentage),
     )
 
 

@@ -312,6 +312,16 @@ def test_a_pod_that_waits_for_others_to_go_knows_them() -> None:
     assert "a is promised to it (nominatedNodeName), once default/victim is gone." in text
 
 
+def test_in_a_large_cluster_the_best_node_may_not_be_seen() -> None:
+    """The scheduler scores some of the nodes that fit, `why` all of them; that is said."""
+    many = explained(Scene([a_node(f"n{number}") for number in range(300)]), a_pod("p"))
+    few = explained(Scene([a_node(f"n{number}") for number in range(99)]), a_pod("p"))
+
+    assert "content with the first 144 of the 300 nodes that fit" in as_text(many)
+    assert (144, 99) == (as_json(many)["nodesToScore"], as_json(few)["nodesToScore"])
+    assert "content with" not in as_text(few)
+
+
 WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
 
 
