@@ -41,6 +41,17 @@ class PrometheusSchedulerMetrics:
             buckets=[0.01 * 2**i for i in range(20)],
             registry=registry,
         )
+        self._preemptions = Counter(
+            "scheduler_preemption_attempts_total",
+            "Total preemption attempts in the cluster till now",
+            registry=registry,
+        )
+        self._victims = Histogram(
+            "scheduler_preemption_victims",
+            "Number of selected preemption victims",
+            buckets=[2**i for i in range(7)],
+            registry=registry,
+        )
         self._pending = Gauge(
             "scheduler_pending_pods",
             "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means"
@@ -56,6 +67,11 @@ class PrometheusSchedulerMetrics:
         result = "scheduled" if status is None else "unschedulable" if status.is_rejected else "error"
         self._attempts.labels(result, profile).inc()
         self._attempt_seconds.labels(result, profile).observe(seconds)
+        victims = decision.nomination.victims if decision.nomination is not None else ()
+        if victims or "preemption: " in decision.diagnosis.post_filter_message:
+            self._preemptions.inc()
+        if victims:
+            self._victims.observe(len(victims))
 
     def bound(self, attempts: int, seconds: float) -> None:
         self._pod_attempts.observe(attempts)
