@@ -17,9 +17,23 @@ from kubeloop.apimachinery import field
 from kubeloop.apimachinery.errors import BadRequest, Invalid
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.metadata_validation import go_owner_reference
 from kubeloop.apimachinery.times import format_time
 
 AUTHORIZATION_GROUP = "authorization.k8s.io"
+# Those that a question may be sent with, in the order of Go's type.
+_METADATA_FIELDS = (
+    "name",
+    "generateName",
+    "namespace",
+    "resourceVersion",
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
 _SYSTEM_FIELDS = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid")
 
 
@@ -205,7 +219,18 @@ def _metadata_errors(obj: Object, allowed: Sequence[str]) -> list[FieldError]:
     if all(key in allowed or key == "managedFields" or not value for key, value in metadata.items()):
         return []
     detail = "must be empty except for namespace" if allowed else "must be empty"
-    return [field.invalid("metadata", metadata, detail)]
+    return [field.invalid("metadata", _go_metadata(metadata), detail)]
+
+
+def _go_metadata(metadata: Mapping[str, Any]) -> Object:
+    """Metadata as Go prints it: in its type's order, maps sorted, without what is empty."""
+    printed: Object = {name: metadata[name] for name in _METADATA_FIELDS if metadata.get(name)}
+    for name in ("labels", "annotations"):
+        if name in printed:
+            printed[name] = dict(sorted(printed[name].items()))
+    if owners := printed.get("ownerReferences"):
+        printed["ownerReferences"] = [go_owner_reference(owner) for owner in owners]
+    return printed
 
 
 def _local_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:

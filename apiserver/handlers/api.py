@@ -27,6 +27,7 @@ from apiserver.handlers.request import Target, parse_query
 from apiserver.handlers.request_metrics import Measured, Requests
 from apiserver.handlers.response import Receive, Response, Scope, Send, error_response
 from apiserver.handlers.routing import Routing, accept_of
+from apiserver.handlers.status_forms import as_accepted
 from apiserver.handlers.subresources import SubresourceHandler
 from apiserver.registry.options import ListOptions, Warnings
 from apiserver.registry.registry import Registry
@@ -91,6 +92,7 @@ class KubernetesApi:
                 response = error_response(InternalError.because("the server could not carry out the request"))
             if response is None:
                 return  # it answered by itself: a watch, or what a kubelet says
+            response = as_accepted(response, scope)
             measured.code, measured.size = response.status, len(response.body)
             if wants_pretty(scope):
                 response = pretty(response)

@@ -70,7 +70,7 @@ def encode_object(
     """One object. A dry run's has revision 0 and shows no resourceVersion."""
     if form.transform == "Table":
         obj = printed_of(kind, stored)
-        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        meta = _version_of(obj)
         return write(as_table(kind, [obj], meta, form, now(), include_object), form)
     if form.transform == PARTIAL_LIST:
         raise NotAcceptable(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({_go_type(kind)})")
@@ -83,11 +83,17 @@ def encode_object(
     return stored.encode(kind.head) + b"\n"
 
 
+def _version_of(obj: Object) -> Object:
+    """The metadata of a Table of one object; a dry run has no version."""
+    version = obj["metadata"].get("resourceVersion")
+    return {"resourceVersion": version} if version else {}
+
+
 def encode_scale(kind: Kind, scale: Object, form: Form, now: Callable[[], datetime], include_object: str = "") -> bytes:
     """The Scale of a workload of this kind."""
     if form.transform == "Table":
         columns = CUSTOM_SCALE_COLUMNS if kind.is_custom else SCALE_COLUMNS
-        meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
+        meta = _version_of(scale)
         return write(table(columns, [scale], meta, now(), include_object=include_object, version=form.version), form)
     if form.transform == PARTIAL_LIST:
         go_type = "*v1.Scale" if kind.is_custom else "*autoscaling.Scale"

@@ -276,9 +276,16 @@ class _Stream:
         if initial_events_end:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         resource = self._kind.resource
-        return self._event(
-            "BOOKMARK", {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        )
+        bare = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return self._event("BOOKMARK", bare if self._kind.is_custom else self._with_zeros(bare))
+
+    def _with_zeros(self, bare: Object) -> Object:
+        """The object of a bookmark of a built-in kind: all that its type always writes, empty."""
+        resource = self._kind.resource
+        codec = self._call.registry.machinery.schema.codec(resource.group, resource.version, resource.kind)
+        zero = codec.decode(bare).object
+        self._kind.strategy.add_zeros(zero)
+        return zero
 
 
 def _next_bookmark(now: float, deadline: float) -> float:

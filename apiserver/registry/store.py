@@ -34,7 +34,7 @@ from apiserver.registry.sent_metadata import (
     version_of,
 )
 from apiserver.registry.stored_forms import StoredForms
-from apiserver.registry.strategy import UpdateRules
+from apiserver.registry.strategy import ServerRules, UpdateRules
 from apiserver.storage.interface import Key, KeyExists, RevisionMismatch, Stored, Write
 from kubeloop.apimachinery.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from kubeloop.apimachinery.field import FieldError
@@ -42,6 +42,7 @@ from kubeloop.apimachinery.meta import Object, deep_copy
 from kubeloop.apimachinery.metadata_validation import NameErrors, create_errors, kube_finalizer_errors, update_errors
 from kubeloop.apimachinery.names import generate_name, new_uid
 from kubeloop.apimachinery.times import format_time
+from kubeloop.apimachinery.validation import path_segment_errors
 
 # How often a generated name is drawn anew (RetryGenerateName).
 GENERATE_NAME_ATTEMPTS = 8
@@ -144,7 +145,8 @@ class ResourceStore:
         errors = self._object_errors(obj, self.strategy.name_rules(obj), {})
         errors += self._finalizer_domain_errors(obj)
         own = self.strategy.validate(obj)
-        return [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
+        found = [*own] if own and not self.strategy.looks_at_metadata else [*errors, *own]
+        return found if found or self.strategy.checks_names else self._object_errors(obj, path_segment_errors, {})
 
     async def _insert(self, obj: Object, context: Context, sent_version: int, *, may_forget: bool) -> Stored:
         """Store a new object. The version it was sent with is refused here: it is the storage that minds.
@@ -237,7 +239,10 @@ class ResourceStore:
         `is_tracked` says that the writer comes to own what changed; otherwise `change` settles that itself.
         `is_admitted`: admission let through what this is a part of.
         """
-        return await self._change(context, at_once(change), True, rules, is_tracked=is_tracked, is_admitted=is_admitted)
+        may_be_unconditional = rules is not None or self.strategy.allow_unconditional_update
+        return await self._change(
+            context, at_once(change), may_be_unconditional, rules, is_tracked=is_tracked, is_admitted=is_admitted
+        )
 
     async def rewrite(self, change: LaterChange, context: Context, view: View | None = None) -> Stored:
         """The same by a change that settles who owns what and may have to wait for it.
@@ -309,16 +314,21 @@ class ResourceStore:
 
     def _update_errors(self, new: Object, old: Object, rules: UpdateRules, subresource: str) -> list[FieldError]:
         """What the store says of the metadata, then what the kind says of it again, then the rest."""
+        if isinstance(rules, ServerRules):
+            return []
         # What is stored was checked; what a conversion webhook makes of it is new each time.
         known = {} if self.kind.is_custom else old
-        as_object = self._object_errors(new, self.strategy.validate_name, known)
+        as_object = self._object_errors(new, path_segment_errors, known)
+        has_old_prefix = new["metadata"].get("generateName") == old["metadata"].get("generateName")
         as_change = update_errors(new, old, has_good_parts=not as_object)
         own = self._finalizer_domain_errors(new)
         errors = as_object + as_change
         if self.strategy.rechecks_change or subresource:
             errors += as_change + own
         if self.strategy.rechecks_object and not subresource:
-            errors += as_object + own
+            errors += (
+                as_object if has_old_prefix else self._object_errors(new, self.strategy.validate_name, known)
+            ) + own
         errors += rules.validate(new, old)
         return errors
 

@@ -42,6 +42,7 @@ class Strategy:
     has_own_deletion = False  # `begin_deletion` is the kind's (Namespace), and so are the words of its preconditions
     can_have_dependents = True  # a propagation policy means something (not so for events)
     checks_finalizer_domains = True  # a finalizer without a domain is refused (not so for custom resources)
+    checks_names = True  # False: a name is looked at last, where nothing else is wrong, and may be any path segment
     looks_at_metadata = True  # False: only the store does, and of a new object only where the kind found nothing wrong
     keep_history = True  # False: the log keeps only the newest version (Lease)
     # What a kind itself says of the metadata of an update, after the store did: clients count what is said twice.
@@ -54,6 +55,9 @@ class Strategy:
     def default_status(self, obj: Object) -> None:
         """The same after a patch of the status: the spec is the stored one, in which all is filled in."""
         self.default(obj)
+
+    def add_zeros(self, obj: Object) -> None:
+        """Add what the object of a bookmark shows, though the type itself does not always write it."""
 
     def preparation_warnings(self, obj: Object) -> Sequence[str]:
         """Texts for Warning headers about what `prepare_for_create` replaces next; before those of `warnings`."""
@@ -145,7 +149,7 @@ class Strategy:
 
     def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
         """Why `name` is no good, in the words of apimachinery's validation; () where it is. Default: DNS subdomain."""
-        return dns_subdomain_errors(name, is_prefix)
+        return dns_subdomain_errors(name, is_prefix) if self.checks_names else ()
 
     def name_rules(self, obj: Object) -> Callable[[str, bool], Sequence[str]]:
         """What `validate_name` is for this object: kinds whose names follow from their fields have their own."""

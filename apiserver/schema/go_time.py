@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from kubeloop.apimachinery.field import go_quote
-
 RFC3339 = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00")
 MICRO_TIME_LAYOUT = (*RFC3339[:-1], ".000000", "Z07:00")
 
@@ -38,14 +36,14 @@ def parse(layout: tuple[str, ...], text: str) -> datetime:
         try:
             rest = _ELEMENTS.get(name, _literal(name))(rest, values)
         except _OutOfRange as error:
-            raise ValueError(f"parsing time {go_quote(text)}: {error.what} out of range") from None
+            raise ValueError(f"parsing time {_quote(text)}: {error.what} out of range") from None
         except ValueError:
-            expected = f"{go_quote(text)} as {go_quote(''.join(layout))}"
-            raise ValueError(f"parsing time {expected}: cannot parse {go_quote(rest)} as {go_quote(name)}") from None
+            expected = f"{_quote(text)} as {_quote(''.join(layout))}"
+            raise ValueError(f"parsing time {expected}: cannot parse {_quote(rest)} as {_quote(name)}") from None
         if name == "05" and layout[i + 1] != ".000000":
             rest = _optional_fraction(rest, values)
     if rest:
-        raise ValueError(f"parsing time {go_quote(text)}: extra text: {go_quote(rest)}")
+        raise ValueError(f"parsing time {_quote(text)}: extra text: {_quote(rest)}")
     return _instant(text, values)
 
 
@@ -53,7 +51,7 @@ def _instant(text: str, values: dict[str, int]) -> datetime:
     year, month, day = values["year"], values["month"], values["day"]
     days = 29 if month == 2 and calendar.isleap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
     if not 1 <= day <= days:
-        raise ValueError(f"parsing time {go_quote(text)}: day out of range")
+        raise ValueError(f"parsing time {_quote(text)}: day out of range")
     try:
         local = datetime(
             year, month, day, values["hour"], values["minute"], values["second"], values.get("micro", 0), tzinfo=UTC
@@ -62,6 +60,19 @@ def _instant(text: str, values: dict[str, int]) -> datetime:
     except (ValueError, OverflowError):
         # Go's calendar knows the year 0 and years beyond 9999 after an offset; JSON has no form for them.
         raise ValueError("Time.MarshalJSON: year outside of range [0,9999]") from None
+
+
+def _quote(text: str) -> str:
+    """As package time quotes: whatever is no printable ASCII as its bytes in hexadecimal."""
+    return '"' + "".join(_quoted(character) for character in text) + '"'
+
+
+def _quoted(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if " " <= character < "\x80":
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
 def _literal(separator: str) -> Element:

@@ -23,7 +23,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubeloop.apimachinery.field import FieldError
+from kubeloop.apimachinery.field import FieldError, go_quote
 
 Status = dict[str, Any]
 
@@ -89,7 +89,7 @@ class NotFound(ApiError):
     @classmethod
     def of(cls, resource: str, group: str, name: str) -> NotFound:
         """`deployments.apps "web" not found`."""
-        return cls(f'{_qualified(resource, group)} "{name}" not found', details=_details(name, group, resource))
+        return cls(f"{_qualified(resource, group)} {go_quote(name)} not found", details=_details(name, group, resource))
 
 
 class UnknownPath(NotFound):
@@ -113,7 +113,9 @@ class AlreadyExists(ApiError):
     @classmethod
     def of(cls, resource: str, group: str, name: str) -> AlreadyExists:
         """`deployments.apps "web" already exists`."""
-        return cls(f'{_qualified(resource, group)} "{name}" already exists', details=_details(name, group, resource))
+        return cls(
+            f"{_qualified(resource, group)} {go_quote(name)} already exists", details=_details(name, group, resource)
+        )
 
 
 class Conflict(ApiError):
@@ -122,7 +124,7 @@ class Conflict(ApiError):
     @classmethod
     def of(cls, resource: str, group: str, name: str, why: str) -> Conflict:
         """`Operation cannot be fulfilled on pods "web": why`."""
-        message = f'Operation cannot be fulfilled on {_qualified(resource, group)} "{name}": {why}'
+        message = f"Operation cannot be fulfilled on {_qualified(resource, group)} {go_quote(name)}: {why}"
         return cls(message, details=_details(name, group, resource))
 
 
@@ -156,7 +158,7 @@ class Invalid(ApiError):
         joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
         details = _details(name, group, kind)
         details["causes"] = [error.to_cause() for error in errors]
-        return cls(f'{_qualified(kind, group)} "{name}" is invalid: {joined}', details=details)
+        return cls(f"{_qualified(kind, group)} {go_quote(name)} is invalid: {joined}", details=details)
 
     @classmethod
     def unprocessable(cls) -> Invalid:

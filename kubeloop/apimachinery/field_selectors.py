@@ -77,7 +77,8 @@ def parse(text: str) -> FieldSelector:
     """The selector that `text` spells, its terms sorted; SelectorError where it is malformed."""
     if not text:
         return EVERYTHING
-    return FieldSelector(_term(part, text) for part in sorted(_split(text)) if part)
+    terms = (_term(part, text) for part in sorted(_split(text)) if part)
+    return FieldSelector(term for term in terms if term.field or term.value)  # `=` alone says nothing
 
 
 def escape(value: str) -> str:

@@ -132,7 +132,7 @@ def owner_references_errors(references: Sequence[Mapping[str, Any]], path: str) 
             "Only one reference can have Controller set to true. "
             f'Found "true" in references for {first_controller} and {controller}'
         )
-        errors.append(field.invalid(path, list(references), why))
+        errors.append(field.invalid(path, [go_owner_reference(each) for each in references], why))
     return errors
 
 
@@ -242,8 +242,17 @@ def _owner_reference_errors(reference: Mapping[str, Any], path: str) -> list[Fie
         if not reference.get(name):
             errors.append(field.invalid(field.child(path, name), "", "must not be empty"))
     if (group, version, reference.get("kind")) == ("", "v1", "Event"):
-        errors.append(field.invalid(path, dict(reference), "/v1, Kind=Event is disallowed from being an owner"))
+        errors.append(
+            field.invalid(path, go_owner_reference(reference), "/v1, Kind=Event is disallowed from being an owner")
+        )
     return errors
+
+
+def go_owner_reference(reference: Mapping[str, Any]) -> Mapping[str, Any]:
+    """As Go prints it: in its type's order, without the flags that are not set."""
+    printed = {name: reference.get(name, "") for name in ("apiVersion", "kind", "name", "uid")}
+    flags = {name: reference[name] for name in ("controller", "blockOwnerDeletion") if name in reference}
+    return printed | flags
 
 
 def _group_and_version(api_version: str) -> tuple[str, str]:

@@ -181,7 +181,7 @@ class Checker:
             return found
         if node.name in TYPE_NAMES:
             return type_type(TYPE_NAMES[node.name])
-        return self.problem(node.position, _undeclared(node.name))
+        return self.problem(node.position, _undeclared(node.written or node.name))
 
     def _select(self, node: Select) -> Type:
         name = qualified_name(node)

@@ -197,11 +197,13 @@ class _Parser:
         return Literal(token.position, value)
 
     def _named(self, token: Token) -> Node:
+        dot = ""  # before a name that is looked for outside of all comprehensions
         if token.text == ".":
             token = self._peek()
             if token.kind != "ident":
-                self._fail(token, "no viable alternative at input '.'")
+                self._fail(token, f"no viable alternative at input '.{'' if token.kind == 'end' else token.text}'")
             self._next += 1
+            dot = "."
         constants = {"true": True, "false": False, "null": None}
         if token.text in constants:
             return Literal(token.position, constants[token.text])
@@ -212,9 +214,9 @@ class _Parser:
             return Literal(token.position, None)
         if (opening := self._accept("(")) is not None:
             return self._call(opening.position, token.text, None, self._arguments(")"))
-        return self._struct_or_ident(token)
+        return self._struct_or_ident(token, dot)
 
-    def _struct_or_ident(self, token: Token) -> Node:
+    def _struct_or_ident(self, token: Token, dot: str) -> Node:
         """A name, or `Some.name{…}`, whose dots belong to the name of a type."""
         end, name = self._next, token.text
         while self._tokens[end].text == "." and self._tokens[end + 1].kind == "ident":
@@ -222,10 +224,10 @@ class _Parser:
             end += 2
         if self._tokens[end].text == "{" and self._tokens[end].kind == "operator":
             self._next = end + 1
-            return self._struct(token, name)
-        return Ident(token.position, token.text)
+            return self._struct(self._tokens[end], name)
+        return Ident(token.position, token.text, f"{dot}{token.text}")
 
-    def _struct(self, token: Token, name: str) -> Node:
+    def _struct(self, opening: Token, name: str) -> Node:
         entries: list[tuple[str, Node]] = []
         optional = set()
         while self._accept("}") is None:
@@ -242,7 +244,7 @@ class _Parser:
             if self._accept(",") is None:
                 self._expect("}")
                 break
-        return Struct(token.position, name, entries, frozenset(optional))
+        return Struct(opening.position, name, entries, frozenset(optional))
 
     def _list(self, token: Token) -> Node:
         elements: list[Node] = []

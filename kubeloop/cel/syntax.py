@@ -27,7 +27,10 @@ class Literal(Node):
 
 @dataclass(slots=True)
 class Ident(Node):
+    """`written` is the name with the dot that may stand before it."""
+
     name: str
+    written: str = ""
 
 
 @dataclass(slots=True)

@@ -10,9 +10,11 @@ from apiserver.admission.chain import CREATE, UPDATE, Attributes, Plugin
 from apiserver.storage.reader import Reader
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, name_of
 from kubeloop.apimachinery.names import generate_name
 from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION, projections, secret_names
+from kubeloop.apimachinery.validation import path_segment_errors
 
 SERVICE_ACCOUNTS = "serviceaccounts"
 DEFAULT = "default"
@@ -71,8 +73,8 @@ class ServiceAccount(Plugin):
         if account is None and name == DEFAULT:
             account = await self._awaited_default(namespace)
         if account is None:
-            why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
-            raise attributes.forbidden(why)
+            why = _lookup_error(name)
+            raise attributes.forbidden(f"error looking up service account {namespace}/{name}: {why}")
         return account
 
     async def _awaited_default(self, namespace: str) -> Object | None:
@@ -99,6 +101,13 @@ class ServiceAccount(Plugin):
                     is_mounted = True
         if is_mounted and not present:
             spec["volumes"] = [*volumes, {"name": name, "projected": _projected()}]
+
+
+def _lookup_error(name: str) -> str:
+    """What a client says of an account that is not there, or that nothing could be called."""
+    if wrong := path_segment_errors(name):
+        return f"invalid resource name {go_quote(name)}: [{' '.join(wrong)}]"
+    return f"serviceaccount {go_quote(name)} not found"
 
 
 def _is_checked(attributes: Attributes) -> bool:

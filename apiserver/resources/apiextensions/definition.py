@@ -162,9 +162,12 @@ def _check_stored_versions(obj: Json, path: str, errors: Errors) -> None:
         errors.append(field.invalid(path, stored, "must have at least one stored version"))
         return
     versions = obj["spec"].get("versions") or NO_ITEMS
-    for name in _storage_versions(obj["spec"]):
-        if name not in stored:
+    unmet = set(stored)
+    for version in versions:  # a version that is there twice is missed the second time, as upstream
+        name = version.get("name", "")
+        if version.get("storage") and name not in unmet:
             errors.append(field.invalid(path, stored, f"must have the storage version {name}"))
+        unmet.discard(name)
     known = {version.get("name", "") for version in versions}
     for i, name in enumerate(stored):
         if name not in known:

@@ -86,6 +86,6 @@ def _check_own(schema: Schema, path: str, errors: Errors, place: _Place) -> None
         if compiled.uses_old_self and place.unrelated:
             reason = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.unrelated}"
             errors.append(field.invalid(f"{at}.rule", compiled.rule["rule"], reason))
-        elif compiled.program is not None and not compiled.uses_old_self and "optionalOldSelf" in compiled.rule:
+        elif not compiled.uses_old_self and "optionalOldSelf" in compiled.rule:
             reason = "may not be set if oldSelf is not used in rule"
             errors.append(field.invalid(f"{at}.optionalOldSelf", compiled.rule["optionalOldSelf"], reason))

@@ -99,6 +99,8 @@ def _check_parts(schema: Schema, place: Place, path: str, errors: Errors) -> Non
     for name in JUNCTORS:
         for i, part in enumerate(schema.get(name) or NO_ITEMS):
             check_schema(part, f"{path}.{name}[{i}]", errors, place.inside())
+    for name, part in (schema.get("definitions") or {}).items():
+        check_schema(part, f"{path}.definitions[{name}]", errors, place.inside())
     if (items := items_of(schema)) is not None:
         check_schema(items, f"{path}.items", errors, place.inside())
 

@@ -58,7 +58,7 @@ class APIServiceStrategy(PlainKind):
         group, version = spec.get("group", ""), spec.get("version", "")
         wanted = f"{version}.{group}"
         name = obj["metadata"].get("name", "")
-        if name != wanted and not validation.path_segment_errors(name):
+        if name and name != wanted and not validation.path_segment_errors(name):
             reason = f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}'
             errors.append(field.invalid("metadata.name", name, reason))
         if not group and version != "v1":

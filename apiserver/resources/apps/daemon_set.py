@@ -38,6 +38,7 @@ Json = Mapping[str, Any]
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 STRATEGIES = ("RollingUpdate", "OnDelete")
 ROLLING_DEFAULTS = {"maxUnavailable": 1, "maxSurge": 0}
+ROLLING_ZEROS = {"maxUnavailable": 0, "maxSurge": 0}  # where it means nothing; the internal type has no unset ones
 COUNTS = (
     "currentNumberScheduled",
     "numberMisscheduled",
@@ -60,6 +61,11 @@ class DaemonSetStrategy(Workload):
         fill_empty(strategy, {"type": "RollingUpdate"})
         if strategy["type"] == "RollingUpdate":
             fill(strategy.setdefault("rollingUpdate", {}), ROLLING_DEFAULTS)
+        elif (rolling := strategy.get("rollingUpdate")) is not None:
+            fill(rolling, ROLLING_ZEROS)
+
+    def add_zeros(self, obj: Object) -> None:
+        _set_template_generation(obj, 0)
 
     def blank_status(self, obj: Object) -> Object:
         return {"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}

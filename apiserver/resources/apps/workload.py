@@ -43,6 +43,10 @@ class Workload(SpecKind):
         default_pod_template(spec.setdefault("template", {}))
         self.default_spec(spec, obj)
 
+    def add_zeros(self, obj: Object) -> None:
+        """Upstream's internal types know no unset number of replicas."""
+        obj["spec"]["replicas"] = 0
+
     def default_spec(self, spec: Object, obj: Object) -> None:
         """The kind's own defaults."""
 

@@ -12,7 +12,7 @@ from apiserver.registry.strategy import UpdateRules
 from apiserver.resources.certificates.signer_name import check_signer_name
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors, check_one_of
 from apiserver.resources.kinds import FieldMap, PlainKind, carry_over
-from kubeloop.apimachinery import der, field, pem, validation
+from kubeloop.apimachinery import der, field, pem
 from kubeloop.apimachinery.certificate_request import RequestError, parse_request
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
@@ -54,9 +54,7 @@ FIELDS = FieldMap({"spec.signerName": ("spec", "signerName")})
 
 class SigningRequestStrategy(PlainKind):
     rechecks_object = True
-
-    def validate_name(self, name: str, is_prefix: bool) -> Sequence[str]:
-        return validation.path_segment_errors(name)
+    checks_names = False
 
     def prepare_for_create(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

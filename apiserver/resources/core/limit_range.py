@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,13 @@ class LimitRangeStrategy(PlainKind):
             for name in LISTS:
                 if name in limit:
                     round_up(limit[name])
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """One without a name gets a UUID for it, made of the one that it has anyhow."""
+        super().prepare_for_create(obj)
+        metadata = obj["metadata"]
+        if not metadata.get("name"):
+            metadata["name"] = str(uuid.uuid5(uuid.UUID(metadata["uid"]), "name"))
 
     def check(self, obj: Object, errors: Errors) -> None:
         types: set[str] = set()

@@ -25,7 +25,8 @@ _ISCSI_FORMAT = "must be valid format"
 def check_persistent_volume_source(spec: Json, volume_name: str, path: str, errors: Errors) -> None:
     """Exactly one source. How long an iSCSI portal may be depends on the volume's name."""
     sources.check_one_source(spec, PERSISTENT_SOURCES, path, errors)
-    if "iscsi" in spec and "initiatorName" in spec["iscsi"]:
+    first = next((source.name for source in PERSISTENT_SOURCES if source.name in spec), "")
+    if first == "iscsi" and "initiatorName" in spec["iscsi"]:  # of further ones nothing is looked at
         _check_iscsi_length(spec["iscsi"], volume_name, f"{path}.iscsi", errors)
 
 

@@ -108,6 +108,9 @@ def test_failures(source: str, message: str) -> None:
         ("1 2", "1:3: Syntax error: extraneous input '2' expecting <EOF>\n | 1 2\n | ..^"),
         ("self.oops", "1:5: undefined field 'oops'\n | self.oops\n | ....^"),
         ("oops", "1:1: undeclared reference to 'oops' (in container '')\n | oops\n | ^"),
+        (".oops", "1:2: undeclared reference to '.oops' (in container '')\n | .oops\n | .^"),
+        ("..", "1:2: Syntax error: no viable alternative at input '..'\n | ..\n | .^"),
+        ("Oops{a: 1}", "1:5: undeclared reference to 'Oops' (in container '')\n | Oops{a: 1}\n | ....^"),
         ("1 + 'a'", "1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^"),
         (
             "self.size.startsWith('a')",

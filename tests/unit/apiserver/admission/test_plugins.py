@@ -192,6 +192,13 @@ def test_the_account_must_exist() -> None:
     assert (Forbidden, expected, 0) == (type(refused), refused.message, clock.slept_seconds)
 
 
+def test_an_account_that_nothing_could_be_called() -> None:
+    """It is not even asked for."""
+    refused = refusal(service_account(clock=InstantClock()), PODS, a_pod(serviceAccountName="a/b"), name="p")
+
+    assert refused.message.endswith("account ns/a/b: invalid resource name \"a/b\": [may not contain '/']")
+
+
 def test_the_default_account_is_waited_for() -> None:
     """In a new namespace the loop that makes it may need a moment; after two seconds the pod is refused."""
     clock = InstantClock()

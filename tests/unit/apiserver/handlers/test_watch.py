@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.testkit.asking import Answer, Asking, on_a_server
 
@@ -117,8 +118,9 @@ def test_how_a_watch_is_refused(query: str, headers: dict[str, str], code: int, 
     """Before the stream begins, with a Status."""
     answer = watched(query, **headers)
 
-    assert code == answer.status == answer.json["code"]
-    assert answer.json["message"].startswith(message)
+    status = yaml.safe_load(answer.body)
+    assert code == answer.status == status["code"]
+    assert status["message"].startswith(message)
 
 
 def test_a_path_that_names_one_object_bears_no_selector_of_another() -> None:
@@ -148,3 +150,28 @@ def test_the_old_form_of_the_path_is_for_reading() -> None:
         return await ask("DELETE /api/v1/watch/namespaces/default/secrets/a")
 
     assert 405 == on_a_server(scenario).status
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/api/v1/pods", {"spec": {"containers": None}, "status": {}}),
+        ("/api/v1/services", {"spec": {}, "status": {"loadBalancer": {}}}),
+        ("/apis/networking.k8s.io/v1/ingresses", {"spec": {}, "status": {"loadBalancer": {}}}),
+        ("/apis/coordination.k8s.io/v1/leases", {"spec": {}}),
+        (
+            "/apis/apps/v1/replicasets",
+            {
+                "spec": {"replicas": 0, "selector": None, "template": {"metadata": {}, "spec": {"containers": None}}},
+                "status": {"replicas": 0},
+            },
+        ),
+        ("/api/v1/configmaps", {}),
+    ],
+)
+def test_the_object_of_a_bookmark_shows_what_its_type_always_writes(path: str, shown: dict[str, Any]) -> None:
+    """A bookmark is an empty object of the kind, as Go writes one."""
+    answer = watched(f"watch=1&{NOT_OLDER}&allowWatchBookmarks=true", path)
+
+    mark = next(event["object"] for event in answer.events if event["type"] == "BOOKMARK")
+    assert shown == {name: value for name, value in mark.items() if name not in ("kind", "apiVersion", "metadata")}

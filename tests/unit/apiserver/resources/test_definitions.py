@@ -368,3 +368,30 @@ def test_a_dear_rule_that_is_stored_may_stay() -> None:
         DEFINITIONS.change_errors(stored, {"spec": changed}),
     ):
         assert [forbidden] == [error[: len(forbidden)] for error in errors]
+
+
+def test_a_rule_that_does_not_compile_uses_no_old_value() -> None:
+    """So what it says of a missing one is refused with it."""
+    rule = {"rule": "self.oops == 1", "optionalOldSelf": True}
+    errors = DEFINITIONS.create_errors(
+        definition(version(schema={"type": "object", "x-kubernetes-validations": [rule]}))
+    )
+
+    place = f"{SHARED}.x-kubernetes-validations[0]"
+    assert [f"{place}.rule", f"{place}.optionalOldSelf"] == [error.partition(": ")[0] for error in errors]
+
+
+def test_a_version_that_is_there_twice_is_missed_once() -> None:
+    """In what objects are stored in, as its second mention finds nothing any more."""
+    errors = DEFINITIONS.create_errors(definition(version(), version()))
+
+    assert "must have the storage version v1" in errors[-1]
+
+
+def test_schemas_nobody_may_refer_to_are_looked_into_all_the_same() -> None:
+    """Definitions are refused with all that is wrong in them."""
+    schema = {"type": "object", "definitions": {"a": {"type": "x"}}}
+    errors = DEFINITIONS.create_errors(definition(version(schema=schema)))
+
+    places = [f"{SHARED}.definitions", f"{SHARED}.definitions[a].type"]
+    assert places == [error.partition(": ")[0] for error in errors][:2]

@@ -166,6 +166,7 @@ def service(**spec: Any) -> Object:
     ("body", "refusals"),
     [
         (service(), []),
+        (service() | {"metadata": {"name": ""}}, []),
         (service(service={"name": "s", "namespace": "n"}), []),
         (
             service(version="v2"),

@@ -255,3 +255,11 @@ def test_an_unknown_strategy_is_quoted_with_an_empty_rolling_update(
     actual = kind.create_errors(workload(**{field: {"type": "A", "rollingUpdate": {}}}))
 
     assert any(printed in error for error in actual)
+
+
+def test_a_rolling_update_that_is_not_wanted_has_zeros() -> None:
+    """Upstream's internal type knows no unset numbers."""
+    strategy = {"type": "OnDelete", "rollingUpdate": {}}
+    created = DAEMON_SETS.created(workload(updateStrategy=strategy))
+
+    assert {"maxSurge": 0, "maxUnavailable": 0} == created["spec"]["updateStrategy"]["rollingUpdate"]

@@ -117,6 +117,7 @@ def test_what_is_no_quantity_is_told_so(value: str) -> None:
     [
         ("yesterday", f'parsing time "yesterday" as "{RFC3339}": cannot parse "yesterday" as "2006"'),
         ("", f'parsing time "" as "{RFC3339}": cannot parse "" as "2006"'),
+        ("é\n", rf'parsing time "\xc3\xa9\x0a" as "{RFC3339}": cannot parse "\xc3\xa9\x0a" as "2006"'),
         ("2026-01-02", f'parsing time "2026-01-02" as "{RFC3339}": cannot parse "" as "T"'),
         (
             "2026-01-02 03:04:05",
