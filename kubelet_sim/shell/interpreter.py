@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from kubelet_sim.shell import expansion
+from kubelet_sim.shell.characters import ShellSyntaxError
 from kubelet_sim.shell.effects import STDERR, STDOUT, Effect, ReadLine, Running, Sleep, Write, WriteUnknown
 from kubelet_sim.shell.expansion import ExpansionError
 from kubelet_sim.shell.paths import resolved
-from kubelet_sim.shell.syntax import MAX_DEPTH, ShellSyntaxError, parse
+from kubelet_sim.shell.syntax import MAX_DEPTH, parse
 from kubelet_sim.shell.tree import Command, For, Group, If, Pipeline, Redirect, Script, Simple, While
 from kubelet_sim.shell.world import UnknownProgram, World
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kubelet_sim.shell.characters import Incomplete, ShellSyntaxError
 from kubelet_sim.shell.effects import STDERR, Interrupted, ReadLine, Running, Write
 from kubelet_sim.shell.interpreter import Exit, Shell
-from kubelet_sim.shell.syntax import Incomplete, ShellSyntaxError, parse
+from kubelet_sim.shell.syntax import parse
 
 INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 MAX_SCRIPT = 1 << 20  # of one command over several lines; longer ones are given up
