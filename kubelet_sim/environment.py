@@ -28,7 +28,7 @@ def environment(
 ) -> dict[str, str]:
     """By name, in the order in which a container has them. `given`: what its runtime has for every container."""
     data = data or {}
-    known = {**(_simulated(pod) if given is None else given)}
+    known = {**(of_simulated(pod) if given is None else given)}
     for source in container.get("envFrom") or ():
         for word, kind in _SOURCES:
             if word in source:
@@ -40,7 +40,8 @@ def environment(
     return known
 
 
-def _simulated(pod: ReadOnlyObject) -> Mapping[str, str]:
+def of_simulated(pod: ReadOnlyObject) -> Mapping[str, str]:
+    """What the runtime of a simulated container has for it, but for what only the API knows."""
     return {
         "PATH": PATH,
         "HOSTNAME": hostname(pod),

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kubelet_sim import service_links
 from kubelet_sim.environment import command_of, environment, hostname
 from kubelet_sim.last_words import MESSAGE_PATH
-from kubelet_sim.process import services, volumes
+from kubelet_sim.process import volumes
 from kubelet_sim.process.processes import Command
 from kubelet_sim.process.trees import remove_tree
 from kubelet_sim.sources import Source, read, used_by
@@ -103,14 +104,13 @@ async def _environment(
 ) -> dict[str, str]:
     namespace = namespace_of(pod)
     data = {source: await _text(api, namespace, source) for source in set(used_by(pod, container))}
-    links = pod["spec"].get("enableServiceLinks") is not False
     own = {ROOT_VARIABLE: str(root)}
     given = {
         "PATH": path,
         "HOSTNAME": hostname(pod),
         "HOME": str(root),
         "TMPDIR": str(root / _TEMPORARY),
-        **await services.variables(api, namespace, links),
+        **await service_links.variables(api, pod, api.base_url),
         **own,
     }
     return environment(pod, container, data, given) | own

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at
+from kubelet_sim import service_links
+from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at, of_simulated
 from kubelet_sim.server.pods import SeenRun
 from kubelet_sim.shell.world import World
 from kubelet_sim.sources import WORDS, Source, as_text, mounted_parts, parts_of, read, source_of, used_by
@@ -19,6 +20,7 @@ Json = Mapping[str, Any]
 
 _DNS = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
 _TOKEN = "serviceAccountToken"
+_API_SERVER = "https://10.96.0.1"
 _PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
 
 
@@ -29,11 +31,12 @@ async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, 
     for source in mounted_parts(pod, container):
         if (wanted := source.get(_TOKEN)) and (token := await tokens.token(pod, wanted)) is not None:
             data[_token_source(wanted)] = {"token": token}
-    known = environment(pod, container, data)
+    known = environment(pod, container, data, {**of_simulated(pod), **await _links(api, pod, run)})
     security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
     return World(
         environment=known,
         files=_files(pod, container, data),
+        directories={path.rstrip("/") for _, path, sub_path in mounted_at(container) if not sub_path},
         hostname=hostname(pod),
         user=security.get("runAsUser") or 0,
         group=security.get("runAsGroup") or 0,
@@ -80,6 +83,13 @@ def _of_volume(
 
 def _token_source(wanted: Json) -> Source:
     return _TOKEN, f"{wanted.get('audience') or ''} {wanted.get('expirationSeconds') or ''}"
+
+
+async def _links(api: Api, pod: ReadOnlyObject, run: SeenRun) -> Mapping[str, str]:
+    try:
+        return await service_links.variables(api, pod, _API_SERVER, run.started_at)
+    except ApiError:
+        return {}
 
 
 async def _text(api: Api, namespace: str, source: Source) -> Mapping[str, str]:

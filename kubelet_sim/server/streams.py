@@ -13,6 +13,7 @@ from collections.abc import Callable
 import orjson
 
 from kubelet_sim.server.exchange import HungUp
+from kubelet_sim.server.keyboard import END, Keyboard
 from kubelet_sim.server.websocket import WebSocket
 from kubelet_sim.shell.effects import STDOUT
 from kubeloop.apimachinery.meta import Object
@@ -26,7 +27,6 @@ _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 _MOST_CELLS = 0xFFFF  # a side of a terminal is 16 bits
 _MAX_WAITING = 64  # pieces of input nobody has read yet; then the other end has to wait
 _PING_SECONDS = 1.0  # between signs of life asked of an end that waits
-_ENTER, _INTERRUPT, _END, _BACKSPACE = b"\r\n", 3, 4, (8, 127)
 
 
 class Streams:
@@ -41,6 +41,7 @@ class Streams:
         self._pending = b""
         self.is_closed = not self.has_stdin  # nothing more will come
         self._drops_input = False
+        self._keyboard = Keyboard()
         self.interrupted = asyncio.Event()
 
     async def begin(self) -> None:
@@ -108,7 +109,7 @@ class Streams:
         return (line + end).decode("utf-8", "replace")
 
     def _is_end_typed(self) -> bool:
-        return self.has_terminal and self._pending[:1] == bytes([_END])
+        return self.has_terminal and self._pending[:1] == bytes([END])
 
     async def end(self, status: Object) -> None:
         if self._socket.subprotocol in _WITH_STATUS:
@@ -120,30 +121,14 @@ class Streams:
     def _resized(self, data: bytes) -> None:
         """A simulated terminal has no size."""
 
-    # --- a terminal
-
-    _line = b""
-
     async def _typed(self, data: bytes) -> bytes:
         """What a terminal makes of keys: they are shown, and lines are handed on when they are done."""
-        done, shown = b"", b""
-        for key in data:
-            if key in _ENTER:
-                done, shown, self._line = done + self._line + b"\n", shown + b"\r\n", b""
-            elif key == _INTERRUPT:
-                shown, self._line = shown + b"^C\r\n", b""
-                self.interrupted.set()
-            elif key == _END:
-                if not self._line:
-                    done += bytes([_END])
-            elif key in _BACKSPACE:
-                if self._line:
-                    shown, self._line = shown + b"\b \b", self._line[:-1]
-            elif key >= 32 or key == 9:
-                shown, self._line = shown + bytes([key]), self._line + bytes([key])
-        if shown:
-            await self._socket.send(bytes([STDOUT]) + shown)
-        return done
+        typed = self._keyboard.press(data)
+        if typed.interrupts:
+            self.interrupted.set()
+        if typed.shown:
+            await self._socket.send(bytes([STDOUT]) + typed.shown)
+        return typed.done
 
 
 class RawStreams(Streams):

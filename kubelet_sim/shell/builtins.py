@@ -96,7 +96,7 @@ def _read(shell: Shell, arguments: Sequence[str]) -> Running:
 
 
 def _command(shell: Shell, arguments: Sequence[str]) -> Running:
-    """`command -v NAME`, `type NAME`: whether there is such a program."""
+    """`command -v NAME`: whether there is such a program."""
     names = [name for name in arguments if not name.startswith("-")]
     if len(names) == len(arguments):
         return (yield from shell.call(arguments)) if arguments else 0
@@ -105,6 +105,19 @@ def _command(shell: Shell, arguments: Sequence[str]) -> Running:
             return NOT_FOUND
         yield Write(STDOUT, f"{name if name in BUILTINS else f'/bin/{name}'}\n")
     return 0
+
+
+def _type(shell: Shell, arguments: Sequence[str]) -> Running:
+    code = 0
+    for name in arguments:
+        if name in BUILTINS:
+            yield Write(STDOUT, f"{name} is a shell builtin\n")
+        elif shell.find(name) is not None:
+            yield Write(STDOUT, f"{name} is /bin/{name}\n")
+        else:
+            yield Write(STDERR, f"{name}: not found\n")
+            code = NOT_FOUND
+    return code
 
 
 def _source(shell: Shell, arguments: Sequence[str]) -> Running:
@@ -142,7 +155,7 @@ BUILTINS: Mapping[str, Builtin] = {
     "set": _set,
     "shift": _shift,
     "trap": _nothing,
-    "type": _command,
+    "type": _type,
     "umask": _nothing,
     "unset": _unset,
     "wait": _wait,

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 from kubelet_sim.shell.builtins import BUILTINS
 from kubelet_sim.shell.files import FILE_PROGRAMS
+from kubelet_sim.shell.folders import FOLDER_PROGRAMS
 from kubelet_sim.shell.interpreter import Shell
 from kubelet_sim.shell.network import NETWORK_PROGRAMS
 from kubelet_sim.shell.programs import PROGRAMS, Program
 from kubelet_sim.shell.world import World
 
 FOLDERS = ("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")
-_FILES: Mapping[str, Program] = {**PROGRAMS, **FILE_PROGRAMS, **NETWORK_PROGRAMS}
+_FILES: Mapping[str, Program] = {**PROGRAMS, **FILE_PROGRAMS, **FOLDER_PROGRAMS, **NETWORK_PROGRAMS}
 _ALL: Mapping[str, Program] = {**_FILES, **BUILTINS}
 
 

@@ -1,8 +1,9 @@
-"""Words with everything in them that begins with a dollar, split into fields as POSIX says (2.6, without patterns)."""
+"""Words with everything in them that begins with a dollar, split into fields as POSIX says (2.6)."""
 
 from __future__ import annotations
 
 import ast
+import glob
 import operator
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -19,6 +20,10 @@ class Context(Protocol):
 
     def output_of(self, script: Script) -> Generator[Effect, Any, str]: ...
 
+    def matching(self, pattern: str) -> list[str]:
+        """The names of files that a pattern stands for, in order."""
+        ...
+
 
 class ExpansionError(ValueError):
     """The text says what is wrong, as a shell does."""
@@ -32,6 +37,9 @@ def fields(words: Sequence[Word], context: Context) -> Fields:
     """The arguments that words become: none for one that is empty and not quoted, several for one with blanks."""
     found: list[str] = []
     for word in words:
+        if (pattern := _pattern(word)) and (names := context.matching(pattern)):
+            found += names
+            continue
         current: str | None = None
         for part in word:
             text = yield from _part(part, context)
@@ -55,6 +63,14 @@ def fields(words: Sequence[Word], context: Context) -> Fields:
         if current is not None:
             found.append(current)
     return found
+
+
+def _pattern(word: Word) -> str:
+    """A word that may stand for files: nothing in it but text, and a `*` or `?` that is not quoted. Else ""."""
+    texts = [part for part in word if isinstance(part, Text)]
+    if len(texts) < len(word) or not any("*" in one.text or "?" in one.text for one in texts if not one.is_quoted):
+        return ""
+    return "".join(glob.escape(one.text) if one.is_quoted else one.text for one in texts)
 
 
 def joined(word: Word, context: Context) -> Expanded:

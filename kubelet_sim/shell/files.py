@@ -1,4 +1,4 @@
-"""Programs that read and write files: those of the world, which what a script writes is added to."""
+"""Programs that read files, or look at them: those of the world, which what a script writes is added to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from kubelet_sim.shell.effects import STDOUT, Effect, ReadLine, Running, Write
 from kubelet_sim.shell.interpreter import Shell
-from kubelet_sim.shell.programs import Program, ends, refuse, write_lines
+from kubelet_sim.shell.programs import Program, refuse, write_lines
 from kubelet_sim.shell.world import UnknownProgram
 
 Lines = Generator[Effect, Any, list[str]]
@@ -61,7 +61,7 @@ def _filter(program: str, work: Callable[[list[str], Sequence[str]], tuple[list[
     """A program that reads lines and writes some. `takes`: options with a value of their own."""
 
     def run(shell: Shell, arguments: Sequence[str]) -> Running:
-        options, names = _parted(arguments, takes)
+        options, names = parted(arguments, takes)
         if program == "grep":
             options, names = [*options, "--", *names[:1]], names[1:]
         try:
@@ -78,7 +78,8 @@ def _filter(program: str, work: Callable[[list[str], Sequence[str]], tuple[list[
     return run
 
 
-def _parted(arguments: Sequence[str], takes: str) -> tuple[list[str], list[str]]:
+def parted(arguments: Sequence[str], takes: str = "") -> tuple[list[str], list[str]]:
+    """Options and names. `takes`: options with a value of their own."""
     options: list[str] = []
     names: list[str] = []
     rest = list(arguments)
@@ -145,23 +146,8 @@ def _pattern(pattern: str) -> str:
     return "".join(part if part in (".*", ".", "^", "$") else re.escape(part) for part in parts)
 
 
-def _ls(shell: Shell, arguments: Sequence[str]) -> Running:
-    options, names = _parted(arguments, "")
-    code = 0
-    for name in names or ["."]:
-        path = shell.path(name)
-        if path in shell.world.files:
-            yield Write(STDOUT, f"{name}\n")
-        elif shell.world.is_directory(path):
-            entries = [entry for entry in shell.world.entries(path) if not entry.startswith(".") or "-a" in options]
-            yield from write_lines([f"{entry}\n" for entry in entries])
-        else:
-            code = yield from refuse("ls", f"{name}: {NO_SUCH_FILE}")
-    return code
-
-
 def _tee(shell: Shell, arguments: Sequence[str]) -> Running:
-    options, names = _parted(arguments, "")
+    options, names = parted(arguments)
     paths = [shell.path(name) for name in names if not name.startswith("/dev/")]
     for path in paths:
         if "-a" not in options or path not in shell.world.files:
@@ -171,22 +157,6 @@ def _tee(shell: Shell, arguments: Sequence[str]) -> Running:
             shell.world.files[path] += line
         yield Write(STDOUT, line)
     return 0
-
-
-def _touch(shell: Shell, arguments: Sequence[str]) -> Running:
-    for name in arguments:
-        shell.world.files.setdefault(shell.path(name), "")
-    return 0
-    yield
-
-
-def _rm(shell: Shell, arguments: Sequence[str]) -> Running:
-    for name in arguments:
-        path = shell.path(name)
-        for file in [file for file in shell.world.files if file == path or file.startswith(f"{path}/")]:
-            del shell.world.files[file]
-    return 0
-    yield
 
 
 def _test(shell: Shell, arguments: Sequence[str]) -> Running:
@@ -246,17 +216,13 @@ _NUMBERS: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 FILE_PROGRAMS: Mapping[str, Program] = {
-    **dict.fromkeys(("chmod", "chown", "cp", "ln", "mkdir", "mv"), ends(0)),
     "[": _bracket,
     "cat": _cat,
     "grep": _filter("grep", _grep, ""),
     "head": _filter("head", _head, "n"),
-    "ls": _ls,
-    "rm": _rm,
     "sort": _filter("sort", _sort, "k"),
     "tail": _filter("tail", _tail, "n"),
     "tee": _tee,
     "test": _test,
-    "touch": _touch,
     "wc": _filter("wc", _wc, ""),
 }

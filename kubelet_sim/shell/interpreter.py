@@ -105,6 +105,10 @@ class Shell:
             else:
                 answer = yield effect
 
+    def matching(self, pattern: str) -> list[str]:
+        """What an image holds is not known: while guessing a pattern stands for itself."""
+        return [] if self.world.is_guess else self.world.matching(self.directory, pattern)
+
     def inner(self) -> Shell:
         """A shell within this one."""
         inside = Shell(self.world, self.find, self.name, self.arguments, self.depth + 1)

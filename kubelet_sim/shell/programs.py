@@ -164,6 +164,27 @@ def says(text: Callable[[Shell, Sequence[str]], str]) -> Program:
     return say
 
 
+def _hostname(shell: Shell, arguments: Sequence[str]) -> str:
+    world = shell.world
+    if not {"-i", "-I"} & set(arguments):
+        return world.hostname
+    hosts = [line.split() for line in world.files.get("/etc/hosts", "").splitlines()]
+    return next((address for address, *names in filter(None, hosts) if world.hostname in names), "127.0.0.1")
+
+
+def _which(shell: Shell, arguments: Sequence[str]) -> Running:
+    code = 0
+    for name in arguments:
+        path = name if "/" in name else f"/bin/{name}"
+        if shell.find(path) is not None:
+            yield Write(STDOUT, f"{path}\n")
+        elif shell.world.is_guess:
+            raise UnknownProgram(f"which {name}")
+        else:
+            code = 1
+    return code
+
+
 def _id(shell: Shell, arguments: Sequence[str]) -> str:
     world = shell.world
     short = {"-u": str(world.user), "-g": str(world.group), "-un": world.user_name}
@@ -271,7 +292,7 @@ PROGRAMS: Mapping[str, Program] = {
     "echo": _echo,
     "env": _env,
     "false": ends(1),
-    "hostname": says(lambda shell, arguments: shell.world.hostname),
+    "hostname": says(_hostname),
     "id": says(_id),
     "kill": _kill,
     "nproc": says(lambda shell, arguments: "1"),
@@ -283,5 +304,6 @@ PROGRAMS: Mapping[str, Program] = {
     "sleep": _sleep,
     "true": ends(0),
     "uname": says(_uname),
+    "which": _which,
     "whoami": says(lambda shell, arguments: shell.world.user_name),
 }

@@ -1,6 +1,6 @@
 """Reads a script into its tree: the part of the POSIX shell language that commands of containers are written in.
 
-Functions, `case`, here-documents, background jobs and file name patterns are not read: Unsupported says so.
+Functions, `case`, here-documents and background jobs are not read: Unsupported says so.
 """
 
 from __future__ import annotations

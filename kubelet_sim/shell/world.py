@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSet, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -15,7 +16,8 @@ class UnknownProgram(Exception):
 
 @dataclass(slots=True)
 class World:
-    """`files`: absolute path -> content; what a script writes is added. `process`: the container's own command.
+    """`files`: absolute path -> content; what a script writes is added. `directories`: those that are made, or mounted.
+    `process`: the container's own command.
 
     `is_guess`: nobody asked this script anything; where it needs what is not known it is given up (UnknownProgram)
     instead of being told that there is no such thing.
@@ -23,6 +25,7 @@ class World:
 
     environment: Mapping[str, str] = field(default_factory=dict)
     files: MutableMapping[str, str] = field(default_factory=dict)
+    directories: MutableSet[str] = field(default_factory=set)
     hostname: str = "localhost"
     user: int = 0
     group: int = 0
@@ -42,15 +45,32 @@ class World:
         return "root" if self.user == 0 else str(self.user)
 
     def is_directory(self, path: str) -> bool:
-        return path in _DIRECTORIES or any(name.startswith(f"{path.rstrip('/')}/") for name in self.files)
+        if path in _DIRECTORIES or path in self.directories:
+            return True
+        return any(name.startswith(f"{path.rstrip('/')}/") for name in (*self.files, *self.directories))
 
     def entries(self, path: str) -> list[str]:
         """The names in a directory, in order."""
         prefix = f"{path.rstrip('/')}/"
-        paths = [*self.files, *(name for name in _DIRECTORIES if name != "/")]
+        paths = [*self.files, *self.directories, *(name for name in _DIRECTORIES if name != "/")]
         return sorted({name[len(prefix) :].partition("/")[0] for name in paths if name.startswith(prefix)})
 
+    def matching(self, directory: str, pattern: str) -> list[str]:
+        """The files and directories that a pattern of names stands for, as it spells them; hidden ones are left out."""
+        steps = pattern[:_LONGEST_PATTERN].split("/")
+        is_absolute = not steps[0]
+        found = [("/" if is_absolute else directory, "")]
+        for step in steps[is_absolute:]:
+            found = [
+                (f"{path.rstrip('/')}/{name}", f"{shown}/{name}")
+                for path, shown in found
+                for name in self.entries(path)
+                if fnmatchcase(name, step) and (not name.startswith(".") or step.startswith("."))
+            ]
+        return [shown if is_absolute else shown[1:] for _, shown in found]
 
+
+_LONGEST_PATTERN = 200
 _DIRECTORIES = frozenset(
     {"/", "/bin", "/dev", "/etc", "/home", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"}
 )

@@ -60,7 +60,7 @@ def web(kubectl: Kubectl) -> Kubectl:
 def test_a_command_sees_its_container(web: Kubectl) -> None:
     """Its name, its environment, what is mounted into it, and others by their names."""
     assert "web\n" == web("exec web -- hostname")
-    assert "blue\n" == web("exec web -- printenv COLOUR")
+    assert "blue\n80\n" == web("exec web -- printenv COLOUR WEB_SERVICE_PORT")
     assert "blue" == web("exec web -- cat /settings/colour")
     assert "pod: web\n" in eventually(lambda: web("exec web -- wget -qO- http://web"), "nobody answers")
 

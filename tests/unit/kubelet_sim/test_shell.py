@@ -51,6 +51,56 @@ def test_what_scripts_print(script: str, printed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("script", "printed"),
+    [
+        ("cat /etc/*", "A\nB\n"),
+        ("cd /etc; echo *.conf '*' \"?\" .*", "a.conf b.conf * ? .hidden\n"),
+        ("echo /none/*", "/none/*\n"),
+        ("echo /*tc/?.conf", "/etc/a.conf /etc/b.conf\n"),
+        ("for file in /etc/*; do echo $file; done", "/etc/a.conf\n/etc/b.conf\n"),
+    ],
+)
+def test_a_pattern_stands_for_files(script: str, printed: str) -> None:
+    """In order; hidden ones only where it says so; for itself where it is quoted, or no file is like it."""
+    files = {"etc/a.conf": "A\n", "etc/b.conf": "B\n", "etc/.hidden": "H\n"}
+    assert printed == run(script, **files)[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "printed"),
+    [
+        ("mkdir -p /d/e; cp /etc/x /d/e; mv /d/e/x /d/y; ls /d /d/e; cat /d/y", "/d:\ne\ny\n/d/e:\nX\n"),
+        ("mkdir /a/b", "mkdir: can't create directory '/a/b': No such file or directory\n"),
+        ("mkdir /d /d", "mkdir: can't create directory '/d': File exists\n"),
+        ("mkdir /d; cd /d && pwd; cd; rmdir /d; ls -d /d", "/d\nls: /d: No such file or directory\n"),
+        ("cp /none /etc", "cp: can't stat '/none': No such file or directory\n"),
+        ("mv /etc/x /etc/x; cat /etc/x", "X\n"),
+        ("rm /etc", "rm: '/etc' is a directory\n"),
+        ("rm /none; rm -f /none; rm -rf /etc; ls /etc", "rm: can't remove '/none': No such file or directory\n"),
+        ("ls -l /etc", "total 0\n-rw-r--r--    1 root     root             2 Jan  1 00:00 x\n"),
+        ("ls -ld /etc", "drwxr-xr-x    2 root     root          4096 Jan  1 00:00 /etc\n"),
+        ("ls -a /etc", ".\n..\nx\n"),
+    ],
+)
+def test_files_are_listed_made_and_moved(script: str, printed: str) -> None:
+    """In the words of busybox."""
+    assert printed == run(script, **{"etc/x": "X\n"})[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "printed", "code"),
+    [
+        ("type ls cd nothing", "ls is /bin/ls\ncd is a shell builtin\nnothing: not found\n", 127),
+        ("which ls nothing", "/bin/ls\n", 1),
+        ("hostname -i; hostname", "10.0.0.9\nweb-0\n", 0),
+    ],
+)
+def test_what_there_is_can_be_asked(script: str, printed: str, code: int) -> None:
+    """Programs, what the shell does itself, and the pod's address; nothing of that is run."""
+    assert (printed, code) == run(script, **{"etc/hosts": "127.0.0.1\tlocalhost\n10.0.0.9\tweb-0\n"})
+
+
+@pytest.mark.parametrize(
     ("script", "code"),
     [
         ("exit 3", 3),

@@ -1,31 +1,41 @@
 """The variables that tell a container of Services: `REDIS_SERVICE_HOST=10.96.0.11` and those of Docker links.
 
-Facts of pkg/kubelet/envvars/envvars.go and getServiceEnvVarMap in kubelet_pods.go (v1.36). The API server is told of at
-the address where it really is; other Services at their cluster IPs, which lead nowhere (docs/process-runtime.md).
+Facts of pkg/kubelet/envvars/envvars.go and getServiceEnvVarMap in kubelet_pods.go (v1.36). A container that
+really runs is told of the API server where it really is; of other Services at their cluster IPs, which lead nowhere
+(docs/process-runtime.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from kubeloop.apimachinery.meta import ReadOnlyObject, metadata, name_of
+from kubeloop.apimachinery.meta import ReadOnlyObject, metadata, name_of, namespace_of
 from kubeloop.apimachinery.resource import SERVICES
+from kubeloop.apimachinery.times import parse_time
 from kubeloop.client.api import Api
 
 _API_SERVER = "kubernetes"  # in the namespace default
 
 
-async def variables(api: Api, namespace: str, enables_links: bool) -> dict[str, str]:
-    """`enables_links`: without them only the API server is told of."""
-    known = _of_api_server(api.base_url)
-    if enables_links:
-        found = (await api.list(SERVICES, namespace))["items"]
-        for service in found:
-            if not (namespace == "default" and name_of(service) == _API_SERVER):
+async def variables(api: Api, pod: ReadOnlyObject, server: str, until: datetime | None = None) -> dict[str, str]:
+    """`server`: the URL at which the API server is told of. `until`: of what was created later the container, which
+    began then, knows nothing. Raises ApiError.
+    """
+    known = _of_api_server(server)
+    if pod["spec"].get("enableServiceLinks") is not False:
+        namespace = namespace_of(pod)
+        for service in (await api.list(SERVICES, namespace))["items"]:
+            is_api_server = namespace == "default" and name_of(service) == _API_SERVER
+            if not is_api_server and (until is None or _created(service) <= until):
                 known |= _of(service)
     return known
+
+
+def _created(service: ReadOnlyObject) -> datetime:
+    return parse_time(metadata(service)["creationTimestamp"])
 
 
 def _of_api_server(url: str) -> dict[str, str]:
