@@ -59,8 +59,10 @@ class PreemptionExecutor:
                 for victim in victims[:-1]:
                     group.create_task(self._remove(pod, node_name, victim))
             self._preempting.wait_for_last(pod.uid, victims[-1])
-            await self._remove(pod, node_name, victims[-1])
+            is_removed = await self._remove(pod, node_name, victims[-1])
             self._preempting.end(pod.uid)
+            if not is_removed:  # nobody will hear of its end any more, who may have been kept back until here
+                self._activate([pod.uid])
         except* ApiError as group_of_errors:
             errors = [str(error) for error in group_of_errors.exceptions]
             log.error("preemption failed", pod=str(pod.key), node=node_name, errors=errors)
@@ -77,14 +79,16 @@ class PreemptionExecutor:
                 except ApiError as error:
                     log.error("cannot take back a promise", pod=str(other.key), node=node_name, error=error.message)
 
-    async def _remove(self, pod: PodInfo, node_name: str, victim: PodInfo) -> None:
+    async def _remove(self, pod: PodInfo, node_name: str, victim: PodInfo) -> bool:
+        """Whether it was still there."""
         note = f"Preempted by pod {pod.uid} on node {node_name}"
         if self._call_off(victim):
             note += " (in kube-scheduler memory)."
         elif not await self._delete(pod, victim):
-            return
+            return False
         log.info("preempted", pod=str(pod.key), victim=str(victim.key), node=node_name)
         self._announcer.tell(pod.scheduler_name, victim.pod, "Normal", "Preempted", "Preempting", note, pod.pod)
+        return True
 
     def _call_off(self, victim: PodInfo) -> bool:
         """One that is not bound yet goes back into the queue, instead of being deleted."""

@@ -217,7 +217,8 @@ class SchedulingQueue:
                 self._to_active(queued, is_checked=True)
 
     def flush_unschedulable(self) -> None:
-        """Called every 30 seconds: nobody waits longer than five minutes for an event that may have been missed."""
+        """Called every 30 seconds: nobody waits longer than five minutes for an event that may have been missed, nor
+        behind a gate that has opened since."""
         now = self._clock.monotonic()
         for queued in list(self._unschedulable.values()):
             if now - queued.timestamp > UNSCHEDULABLE_SECONDS:
@@ -228,7 +229,8 @@ class SchedulingQueue:
     def _move(
         self, queued: QueuedPod, event: ClusterEvent, old: ReadOnlyObject | None, new: ReadOnlyObject | None
     ) -> None:
-        if queued.is_gated and not self._hints.plugin_wants(queued.pod.scheduler_name, queued.gating_plugin, event):
+        name, gate = queued.pod.scheduler_name, queued.gating_plugin
+        if gate and not event.is_wildcard and not self._hints.plugin_wants(name, gate, event):
             return
         strategy = self._worth(queued, event, old, new)
         if strategy is not Strategy.SKIP:

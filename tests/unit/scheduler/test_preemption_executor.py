@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from controllers.scheduler.announcer import Announcer
@@ -12,7 +13,7 @@ from controllers.scheduler.pending_preemptions import PendingPreemptions
 from controllers.scheduler.pre_binding import PreBinding
 from controllers.scheduler.preemption_executor import PreemptionExecutor
 from controllers.scheduler.waiting_pods import WaitingPods
-from kubeloop.apimachinery.errors import Conflict
+from kubeloop.apimachinery.errors import Conflict, NotFound
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.testing.builders import a_pod
 from kubeloop.testing.virtual_time import LoopClock, run
@@ -20,15 +21,17 @@ from tests.unit.scheduler.scene import info
 
 
 class MemoryApi:
-    """Refuses changes of the pods named in `stubborn`, as of pods that were made anew."""
+    """Refuses changes of the pods in `stubborn`, as of pods that were made anew; those in `gone` are not there."""
 
-    def __init__(self, *stubborn: str) -> None:
-        self.stubborn = stubborn
+    def __init__(self, *stubborn: str, gone: Sequence[str] = ()) -> None:
+        self.stubborn, self.gone = stubborn, gone
         self.patched: list[str] = []
         self.deleted: list[str] = []
 
     async def patch(self, resource: Resource, name: str, *what: Any, **how: Any) -> None:
         self.patched.append(name)
+        if name in self.gone:
+            raise NotFound.of("pods", "", name)
         if name in self.stubborn:
             raise Conflict("Precondition failed: UID in precondition: 1, UID in object meta: 2")
 
@@ -36,8 +39,8 @@ class MemoryApi:
         self.deleted.append(name)
 
 
-def preempt(api: MemoryApi) -> list[str]:
-    """Pod `p` takes the place of `victim` on node a, which `other` was promised; returns who is tried again."""
+def preempt(api: MemoryApi, *victims: str) -> list[str]:
+    """Pod `p` takes the place of the victims on node a, which `other` was promised; returns who is tried again."""
     activated: list[str] = []
 
     async def test() -> None:
@@ -56,7 +59,8 @@ def preempt(api: MemoryApi) -> list[str]:
             activated.extend,
         )
         async with asyncio.TaskGroup() as group:
-            executor.start(info(a_pod("p").spec(priority=9)), Nomination("a", (info(a_pod("victim").on("a")),)), group)
+            placed = tuple(info(a_pod(name).on("a")) for name in victims or ("victim",))
+            executor.start(info(a_pod("p").spec(priority=9)), Nomination("a", placed), group)
 
     run(test())
     return activated
@@ -86,3 +90,10 @@ def test_a_victim_that_cannot_be_removed_is_no_end() -> None:
 
     assert ["uid-of-p"] == preempt(api)
     assert [] == api.deleted
+
+
+def test_who_preempts_a_pod_that_is_gone_is_tried_again() -> None:
+    """It was kept back until now, and its last victim's end is not heard of any more."""
+    assert ["uid-of-p"] == preempt(MemoryApi(gone=["victim"]))
+    assert ["uid-of-p"] == preempt(MemoryApi(gone=["last"]), "first", "last")
+    assert [] == preempt(MemoryApi(gone=["first"]), "first", "last")

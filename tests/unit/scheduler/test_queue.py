@@ -19,12 +19,13 @@ from controllers.scheduler.events import (
     RegisteredEvent,
 )
 from controllers.scheduler.hints import ProfileHints, QueueingHints
-from controllers.scheduler.interface import Handle
+from controllers.scheduler.interface import Handle, PreEnqueuePlugin
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.plugins.scheduling_gates import SchedulingGates
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.queue import MAX_HELD_EVENTS, SchedulingQueue
 from controllers.scheduler.queued_pod import QueuedPod
+from controllers.scheduler.status import Status, unresolvable
 from kubeloop.testing.builders import PodBuilder, a_pod
 from kubeloop.testing.virtual_time import LoopClock, run
 from tests.unit.scheduler.scene import info
@@ -214,6 +215,36 @@ def test_too_many_events_during_an_attempt() -> None:
         return queue.where("uid-of-p")
 
     assert "backoff" == on_time(main)
+
+
+class Door(PreEnqueuePlugin):
+    """Opens without anybody being told."""
+
+    NAME = "Door"
+    is_open = False
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        return None if self.is_open else unresolvable("closed")
+
+
+def test_nobody_waits_forever_behind_a_gate_that_has_opened() -> None:
+    """The event that opened it may have been missed: after five minutes the gate is asked again."""
+
+    async def test() -> list[str]:
+        clock, door = LoopClock(), Door(Handle(lister=None, api=None, rng=None))  # type: ignore[arg-type]
+        hints = QueueingHints({"default-scheduler": ProfileHints({"Door": ()}, [door])})
+        queue = SchedulingQueue(clock, hints, lambda q: (-q.pod.priority, q.timestamp), Nominator())
+        pod = info(a_pod("p"))
+        queue.add(pod)
+        found = [queue.where(pod.uid)]
+        for is_open in (False, True):
+            door.is_open = is_open
+            await clock.sleep(301)
+            queue.flush_unschedulable()
+            found.append(queue.where(pod.uid))
+        return found
+
+    assert ["unschedulable", "unschedulable", "active"] == run(test())
 
 
 def a_gated(*gates: str) -> PodBuilder:
