@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+from controllers.scheduler.event_handlers import NOT_ENDED
 from controllers.scheduler.loop import add_to
 from kubeloop.apimachinery.conditions import conditions_of, get_condition
 from kubeloop.apimachinery.meta import name_of
@@ -123,3 +126,16 @@ def test_a_killed_scheduler_leaves_nothing_undone() -> None:
         return await placed(cluster)
 
     assert {"p": "a"} == run_cluster(check, processes=PROCESSES)
+
+
+def test_plugins_know_the_pods_that_they_are_asked_about() -> None:
+    """They read the pods that fill the queue: another watch could be behind."""
+
+    async def check(cluster: Cluster) -> tuple[object, object]:
+        manager = Manager(cluster.api, cluster.clock, random.Random(1))
+        scheduler = add_to(manager)
+        (plugin, *_) = scheduler.frameworks["default-scheduler"].plugins
+        return plugin.handle.lister(PODS), manager.informer(PODS, field_selector=NOT_ENDED)
+
+    read_by_plugins, filling_the_queue = run_cluster(check)
+    assert filling_the_queue is read_by_plugins
