@@ -13,6 +13,7 @@ from apiserver.handlers.encoding import encode_object, encode_scale
 from apiserver.handlers.matching import match_name
 from apiserver.handlers.response import Response
 from apiserver.handlers.update import SCALE
+from apiserver.patch import restoring
 from apiserver.registry.field_management import Applied, FieldManagement
 from apiserver.registry.options import IGNORE, STRICT, Warnings, WriteOptions
 from apiserver.schema.codec import DecodeError
@@ -51,11 +52,26 @@ class _Configuration:
         if applied.document is None:
             new = {"metadata": {}} if old is None else deep_copy(old)
         else:
-            try:
-                new = self._call.decoder.decode(self._call.target.kind, applied.document, IGNORE, Warnings())
-            except DecodeError as error:
-                raise fields.unconvertible(self._config, error) from error
+            new = self._decoded(applied.document, fields)
         return self._finished(new, applied)
+
+    def _decoded(self, document: Object, fields: FieldManagement) -> Object:
+        """Built-in kinds are read once more as Go reads its own maps: numbers that are too large wrap."""
+        kind, decode = self._call.target.kind, self._call.decoder.decode
+        try:
+            return decode(kind, document, IGNORE, Warnings())
+        except DecodeError as error:
+            if kind.is_custom:
+                raise fields.unconvertible(self._config, error) from error
+        resource = kind.resource
+        node = self._call.decoder.node((resource.group, resource.version, resource.kind))
+        document, why = restoring.converted(document, node)
+        if why:
+            raise fields.unconvertible(self._config, why)
+        try:
+            return decode(kind, document, IGNORE, Warnings())
+        except DecodeError as error:
+            raise fields.unconvertible(self._config, error) from error
 
     async def scale(self, old: Object, fields: FieldManagement) -> Object:
         applied = await self._applied(old, fields)

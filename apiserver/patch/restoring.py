@@ -1,6 +1,6 @@
-"""What a strategic merge patch made of an object, held against its types.
+"""What a strategic merge patch or an apply made of an object, held against its types.
 
-The real server reads the result of such a patch not as JSON but from Go maps, with other messages than its JSON decoder
+The real server reads the result of either not as JSON but from Go maps, with other messages than its JSON decoder
 has (k8s.io/apimachinery/pkg/runtime/converter.go, v1.36). What the decoder takes at once is restored as it is; only of
 what it refuses `restored` is asked. Quantities, and how times are spelled, are left to the decoder.
 """
@@ -54,6 +54,12 @@ def restored(document: Object, patch: Any, node: Node) -> Object:
     if why:
         raise invalid_patch(patch, why)
     return document
+
+
+def converted(document: Object, node: Node) -> tuple[Object, str]:
+    """What an apply made, as Go reads it in the same way; and why it cannot, "" where it can."""
+    document = deep_copy(document)
+    return document, _misfit(document, node, document)
 
 
 def invalid_patch(patch: Any, why: str) -> Invalid:

@@ -41,7 +41,11 @@ class EvictionStore:
         eviction = attributes.object or eviction
         if eviction.get("metadata", {}).get("name", "") != context.name:
             raise BadRequest("name in URL does not match name in Eviction object")
-        options = DeleteOptions.parse({}, eviction.get("deleteOptions") or {})
+        wanted = eviction.get("deleteOptions") or {}
+        if context.dry_run and (other := wanted.get("dryRun")) and other != ["All"]:
+            why = f"Non-matching dry-run options in request and content: [All] and [{' '.join(other)}]"
+            raise ApiError(why, code=500)
+        options = DeleteOptions.parse({}, wanted)
         context = replace(context, dry_run=context.dry_run or options.dry_run)
         await self._machinery.admission.validate(attributes)
         pod = (await self._pods.get(context)).object()

@@ -69,6 +69,8 @@ class TokenRequests:
         if group or kind not in _BINDABLE:
             shown = version if "/" in version else f"/{version}"
             raise BadRequest(f"cannot bind token to object of type {shown}, Kind={kind}")
+        if not name:
+            raise BadRequest("Name parameter required.")
         found = self._reader.get(_BINDABLE[kind], "" if kind == "Node" else namespace, name)
         if found is None:
             raise NotFound.of(_BINDABLE[kind], "", name)

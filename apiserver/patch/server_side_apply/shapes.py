@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from apiserver.patch.server_side_apply.path_elements import FIELD, KEY, key_step, single_key_step, value_step
-from apiserver.schema.nodes import TypeNode
+from apiserver.schema.nodes import Omit, TypeNode
 
 SCALAR, MAP, LIST, DEDUCED = "scalar", "map", "list", "deduced"
 
@@ -113,10 +113,15 @@ class Shape:
         return key_step(found)
 
     def _default(self, name: str) -> Any:
-        """What a missing key means."""
+        """What a missing key means: what its type declares, or the zero of what Go always writes."""
         items = self._node.items
         field = items.fields.get(name) if items is not None else None
-        return field.default if field is not None else None
+        if field is None or field.default is not None:
+            return None if field is None else field.default
+        return _ZEROS.get(field.type) if field.omit is Omit.NEVER and not field.is_pointer else None
+
+
+_ZEROS = {"string": "", "integer": 0, "boolean": False}
 
 
 def _form(node: TypeNode) -> str:

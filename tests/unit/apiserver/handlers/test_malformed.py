@@ -91,6 +91,42 @@ def test_an_apply_to_an_object_that_is_not_of_its_type() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("spec", "code", "message"),
+    [
+        (
+            {"ports": [{"name": "a"}, {"name": "b"}]},
+            500,
+            '.spec.ports: duplicate entries for key [port=0,protocol="TCP"]',
+        ),
+        (
+            {"ports": [{"name": "a"}]},
+            422,
+            "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+        ),
+        ({"healthCheckNodePort": 1.5}, 500, "to /v1, Kind=Service: cannot convert float64 to int32"),
+        ({"healthCheckNodePort": 2**31}, 422, "Invalid value: -2147483648: may only be set when"),
+        (
+            {"ports": [{"port": 80, "targetPort": 1.5}]},
+            500,
+            "json: cannot unmarshal number 1.5 into Go value of type int32",
+        ),
+    ],
+)
+def test_what_an_apply_says_is_read_as_go_reads_its_maps(spec: dict[str, Any], code: int, message: str) -> None:
+    """Keys that Go always writes have their zero, and numbers that are too large wrap."""
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "b"},
+        "spec": {"type": "LoadBalancer", **spec},
+    }
+    refused = answers([("PATCH", "/api/v1/namespaces/default/services/b?fieldManager=me", APPLY, service)])[0]
+
+    assert code == refused["code"]
+    assert message in refused["message"]
+
+
 @pytest.mark.parametrize("version", ["9" * 5000, "18446744073709551616"])
 def test_versions_of_thousands_of_digits(version: str) -> None:
     """A number that no 64 bits hold is out of range, on lists, gets and in bodies."""
