@@ -46,7 +46,8 @@ def _of_file(pod: ReadOnlyObject, container: Mapping[str, Any], started_at: date
 def _of_log(pod: ReadOnlyObject, container: Mapping[str, Any], started_at: datetime, seconds: float) -> str:
     written = log.lines(pod, container, started_at, max(seconds - log.KEPT_SECONDS, 0.0))
     until_then = takewhile(lambda line: line.after_seconds <= seconds, written)
-    last = deque((line.text for line in until_then if line.stream != log.SILENCE), MAX_LOG_LINES)
+    known = (line.text for line in until_then if line.stream != log.SILENCE and line.unknown is None)
+    last = deque(known, MAX_LOG_LINES)
     return _end("".join(f"{text}\n" for text in last), MAX_LOG_BYTES)
 
 

@@ -27,6 +27,7 @@ from kubelet_sim import annotations as words
 from kubelet_sim.annotations import BehaviourError
 from kubelet_sim.commands import shell_at
 from kubelet_sim.environment import command_of, environment, hostname
+from kubelet_sim.shell.effects import WriteUnknown
 from kubelet_sim.shell.playing import Play, Written
 from kubelet_sim.shell.world import World
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, metadata
@@ -45,7 +46,8 @@ _SHORTEST_SECONDS = 0.01
 
 
 class Line(NamedTuple):
-    """`after_seconds`: since the start of the run. `text` has no end of line.
+    """`after_seconds`: since the start of the run. `text` has no end of line. `unknown`: what others answer, instead of
+    a text; that may be several lines, or none.
 
     SILENCE for a stream: nothing is written at that moment, and whoever reads may look at his watch.
     """
@@ -53,6 +55,7 @@ class Line(NamedTuple):
     after_seconds: float
     stream: int
     text: str
+    unknown: WriteUnknown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,9 @@ def playing(
 
 
 def _whole_lines(written: Written, begun: dict[int, Written]) -> Iterator[Line]:
+    if written.unknown is not None:
+        yield Line(*written)
+        return
     before = begun.pop(written.stream, Written(written.after_seconds, written.stream, ""))
     *whole, rest = (before.text + written.text).split("\n")
     for text in whole:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubelet_sim import log
 from kubelet_sim.log import Line
+from kubelet_sim.server.answers import Answer, Answers
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
 from kubelet_sim.server.gathering import NOTHING_NOW, gathered
 from kubelet_sim.server.log_options import Options
@@ -33,9 +34,9 @@ _LINES_AT_ONCE = 100  # then others get a turn
 
 
 class ContainerLogs:
-    def __init__(self, pods: Pods, clock: Clock, real: ProcessRuntime | None = None) -> None:
-        """`real`: who has the logs of containers that really run."""
-        self._pods, self._clock, self._real = pods, clock, real
+    def __init__(self, pods: Pods, clock: Clock, answer: Answer, real: ProcessRuntime | None = None) -> None:
+        """`answer`: what others say to a container. `real`: who has the logs of containers that really run."""
+        self._pods, self._clock, self._answer, self._real = pods, clock, answer, real
 
     async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         if len(path) != 3:
@@ -77,6 +78,7 @@ class ContainerLogs:
     async def lines(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[Line]:
         """The same line by line, whatever its size; a SILENCE where the next one may take a while."""
         spec, now = container_of(pod, container), self._clock.now()
+        answers = Answers(self._answer, pod["metadata"]["namespace"], self._clock)
         until = _seconds(run, now)
         written = log.lines(pod, spec, run.started_at, max(0.0, until - log.KEPT_SECONDS))
         past, ahead = deque[Line](maxlen=options.tail_lines), None
@@ -85,10 +87,9 @@ class ContainerLogs:
                 ahead = line
                 break
             if _is_wanted(line, run, options):
-                if options.tail_lines is None:
-                    yield line
-                else:
-                    past.append(line)
+                past.extend(await answers.known(line))
+                while options.tail_lines is None and past:
+                    yield past.popleft()
             if count % _LINES_AT_ONCE == 0:
                 await self._clock.sleep(0)
         for line in past:
@@ -97,7 +98,8 @@ class ContainerLogs:
             rest = chain(() if ahead is None else (ahead,), written)
             async for line in self._ahead(pod, container, run, rest):
                 if line.stream == log.SILENCE or _is_wanted(line, run, options):
-                    yield line
+                    for one in await answers.known(line):
+                        yield one
 
     async def _ahead(self, pod: Object, container: str, run: SeenRun, lines: Iterator[Line]) -> AsyncIterator[Line]:
         """Each line when its time comes, until the run is over."""

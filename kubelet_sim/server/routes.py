@@ -23,8 +23,9 @@ def routes(
     manager: Manager, informer: Informer, nodes: Informer, pods: Pods, end: End, real: ProcessRuntime | None = None
 ) -> Routes:
     """`end` is told of simulated containers whose first process was killed. `real`: who has those that really run."""
-    logs = ContainerLogs(pods, manager.clock, real)
-    remote = Remote(manager.api, manager.clock, pods, logs, Cluster(manager.api, informer), end, real)
+    cluster = Cluster(manager.api, informer)
+    logs = ContainerLogs(pods, manager.clock, cluster.answer, real)
+    remote = Remote(manager.api, manager.clock, pods, logs, cluster, end, real)
     node = NodePages(pods, nodes, manager.clock)
     return {
         "attach": remote.attach,

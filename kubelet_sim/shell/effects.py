@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,6 @@ class Write:
 
     stream: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class WriteUnknown:
-    """Something is written to the standard output, and nobody knows what: only where a script is guessed at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +39,17 @@ class Ask:
     what: str
     name: str
     port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WriteUnknown:
+    """Something is written to the standard output, and nobody knows what: only where a script is guessed at.
+
+    Whoever can ask may `ask`, and `told` makes the text of the answer.
+    """
+
+    ask: Ask
+    told: Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,7 +308,7 @@ class Shell:
             if isinstance(effect, ReadLine) and lines is not None:
                 answer = lines.pop(0) if lines else ""
             elif isinstance(effect, WriteUnknown):
-                yield from _unknown_to(targets[STDOUT])
+                yield from _unknown_to(targets[STDOUT], effect)
             elif not isinstance(effect, Write):
                 answer = yield effect
             elif isinstance(target := targets[effect.stream], int):
@@ -332,12 +332,12 @@ class Shell:
         yield Write(STDERR, f"{self.name}: can't open {name}: no such file\n")
 
 
-def _unknown_to(target: int | str) -> Generator[Effect, Any, None]:
+def _unknown_to(target: int | str, unknown: WriteUnknown) -> Generator[Effect, Any, None]:
     """Into a file it may not go: what is read from there would be wrong."""
     if target and isinstance(target, str):
         raise UnknownProgram(target)
     if target:
-        yield WriteUnknown()
+        yield unknown
 
 
 def _piped(left: Running, right: Running) -> Running:

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kubelet_sim.shell.catalog import shell_in
-from kubelet_sim.shell.effects import ReadLine, Sleep, Write, WriteUnknown
+from kubelet_sim.shell.effects import STDOUT, ReadLine, Sleep, Write, WriteUnknown
 from kubelet_sim.shell.interpreter import Exit, Forever, Jump
 from kubelet_sim.shell.world import UnknownProgram, World
 
 
 class Written(NamedTuple):
-    """`stream`: 1 is the standard output, 2 the standard error."""
+    """`stream`: 1 is the standard output, 2 the standard error. `unknown`: what nobody knows, instead of a text."""
 
     after_seconds: float
     stream: int
     text: str
+    unknown: WriteUnknown | None = None
 
 
 class Play:
@@ -62,5 +63,5 @@ class Play:
             case Write(stream, text):
                 self.written.append(Written(self.elapsed_seconds, stream, text))
             case WriteUnknown():
-                pass  # it is left out
+                self.written.append(Written(self.elapsed_seconds, STDOUT, "", effect))
         return not self.is_stuck

@@ -169,6 +169,15 @@ def test_what_reads_nothing_is_only_read(kubectl: Kubectl) -> None:
         terminal.wait_for("tick")
 
 
+def test_a_pod_is_run_to_ask_another(web: Kubectl) -> None:
+    """`kubectl run --rm -i -- wget`: what everybody does first to see whether a Service answers."""
+    eventually(lambda: web("exec web -- wget -qO- http://web"), "the Service has no endpoints")
+
+    said = web("run asks -i --rm --restart=Never --quiet --image=busybox -- wget -qO- http://web")
+
+    assert f"pod: web\nnamespace: {web.namespace}\n" in said
+
+
 def test_what_a_debug_container_prints_at_once_is_seen(web: Kubectl) -> None:
     """`kubectl debug -i -- COMMAND`: by the time that kubectl attaches the command may have said and done it all."""
     said = web("debug web -i --quiet --image=busybox --target=main -- echo all is well")

@@ -12,6 +12,8 @@ from kubelet_sim.server.exchange import Refused
 from kubelet_sim.server.gathering import gathered
 from kubelet_sim.server.logs import ContainerLogs, Options
 from kubelet_sim.server.pods import Pods, logged_run
+from kubelet_sim.shell.effects import Ask
+from kubelet_sim.shell.network import Page
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 from kubeloop.client.store import Delta
@@ -39,6 +41,10 @@ class OnePod:
         self._handler(Delta(before, pod))
 
 
+async def nobody(ask: Ask, namespace: str) -> None:
+    """Answers."""
+
+
 def with_status(**status: Any) -> Object:
     pod = a_pod(a_container(command=COUNTS))
     pod["status"]["containerStatuses"] = [{"name": "c", **status}]
@@ -64,7 +70,7 @@ def the_log(pod: Object, at: float, **query: str) -> str:
         clock = LoopClock()
         await clock.sleep(at)
         informer = OnePod(pod)
-        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock, nobody)  # type: ignore[arg-type]
         return await read(logs, pod, clock, **query)
 
     return run(main())
@@ -116,7 +122,7 @@ def test_a_log_is_followed_until_its_run_is_over() -> None:
     async def main() -> tuple[str, float]:
         clock, pod = LoopClock(), running()
         informer = OnePod(pod)
-        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock, nobody)  # type: ignore[arg-type]
         following = asyncio.create_task(read(logs, pod, clock, follow="true"))
         await clock.sleep(25)
         informer.change(running("two", lastState={"terminated": ended(25)}))
@@ -134,7 +140,7 @@ def test_who_is_behind_a_log_leaves_turns_to_others() -> None:
         clock, pod, turns = LoopClock(), running(), 0
         pod["spec"]["containers"][0]["command"] = ["sh", "-c", "while true; do seq 1000; sleep 1; done"]
         informer = OnePod(pod)
-        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock, nobody)  # type: ignore[arg-type]
         options = Options.of(a_request(follow="true", tailLines="0"), clock.now())
 
         async def others() -> None:
@@ -159,13 +165,36 @@ def test_who_is_behind_a_log_leaves_turns_to_others() -> None:
     assert run(main()) >= 50
 
 
+def test_what_others_answer_is_asked_when_the_log_is_read() -> None:
+    """Once for all that is read at once, by the names of the pod's namespace; nothing where nobody answers."""
+
+    async def main() -> tuple[str, list[Ask]]:
+        clock, pod, asked = LoopClock(), running(), list[Ask]()
+        script = "while true; do wget -qO- http://web/x; wget -qO- http://gone; sleep 10; done"
+        pod["spec"]["containers"][0]["command"] = ["sh", "-c", script]
+        informer = OnePod(pod)
+
+        async def answer(ask: Ask, namespace: str) -> Page | None:
+            asked.append(ask)
+            return Page(f"said to {namespace}\ntwice\n") if ask.name.startswith("web") else None
+
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock, answer)  # type: ignore[arg-type]
+        await clock.sleep(25)
+        return await read(logs, pod, clock, tailLines="3"), asked
+
+    text, asked = run(main())
+
+    assert "twice\nsaid to default\ntwice\n" == text
+    assert [Ask("page", "web/x", 80), Ask("page", "gone", 80)] == asked
+
+
 def test_what_has_been_written_is_not_held_back() -> None:
     """A pause in a log is known, so that chunks end there."""
 
     async def main() -> list[bytes]:
         clock, pod = LoopClock(), running()
         informer = OnePod(pod)
-        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock)  # type: ignore[arg-type]
+        logs = ContainerLogs(Pods(informer, informer.get, lambda node: True), clock, nobody)  # type: ignore[arg-type]
         options, seen = Options.of(a_request(follow="true"), clock.now()), logged_run(pod, "c", False)
         found = list[bytes]()
 

@@ -87,6 +87,16 @@ def test_files_are_listed_made_and_moved(script: str, printed: str) -> None:
     assert printed == run(script, **{"etc/x": "X\n"})[0]
 
 
+@pytest.mark.parametrize("url", ["http://web:²/", "web:" + "9" * 5000, "http://", ":80", "//"])
+def test_odd_addresses_are_asked_for_as_they_are(url: str) -> None:
+    """Nobody has them, and a container that asks for one is no trouble to its node."""
+    play = Play(World(is_guess=True), ["wget", "-qO-", url])
+    while play.step():
+        pass
+
+    assert 0 == play.exit_code and 1 == len(play.written)
+
+
 @pytest.mark.parametrize(
     ("script", "printed", "code"),
     [
