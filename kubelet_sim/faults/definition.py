@@ -17,6 +17,7 @@ _DURATION = {"type": "string", "format": "duration"}
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 _SELECTOR = {
     "type": "object",
+    "description": "Labels that must be there, as in a Deployment's selector.",
     "properties": {
         "matchLabels": _TEXTS,
         "matchExpressions": {
@@ -33,6 +34,15 @@ _SELECTOR = {
         },
     },
 }
+_TYPES = (
+    "NodeDown: the machine is off. NodePartitioned: it does not reach the API server, its pods go on. "
+    "NodeSlow: all comes later by delay. PodBehaviour: containers behave as behaviour says."
+)
+_BEHAVIOUR = (
+    "The words of the annotations kubeloop.io/WORD without their prefix, or WORD.CONTAINER for one container: "
+    'exit-after: 30s, exit-code: "1", ready-after: 10s, readiness: fail@0s,pass@1m, memory-usage: 50Mi@0s,600Mi@10m. '
+    "Times count from the beginning of the fault, or the start of a container that came later. For PodBehaviour."
+)
 
 
 def definition() -> Object:
@@ -44,7 +54,12 @@ def definition() -> Object:
         _column("Pods", ".status.pods", "integer"),
         _column("Age", ".metadata.creationTimestamp", "date"),
     ]
-    schema = {"type": "object", "required": ["spec"], "properties": {"spec": _spec(), "status": _status()}}
+    schema = {
+        "type": "object",
+        "description": "A fault of simulated nodes or pods, in force while it is there; its removal heals what it did.",
+        "required": ["spec"],
+        "properties": {"spec": _spec(), "status": _status()},
+    }
     version = {
         "name": FAULTS.version,
         "served": True,
@@ -73,26 +88,43 @@ async def install(api: Api) -> None:
 
 def _spec() -> dict[str, Any]:
     types = [NODE_DOWN, NODE_PARTITIONED, NODE_SLOW, POD_BEHAVIOUR]
-    nodes = {"names": {"type": "array", "items": {"type": "string"}}, "selector": _SELECTOR}
+    names = {"type": "array", "description": "Nodes by their names.", "items": {"type": "string"}}
     words = f"self.all(word, word.split('.')[0] in {sorted(WORDS)})".replace('"', "'")
     return {
         "type": "object",
+        "description": "What is wrong, with whom, and for how long.",
         "required": ["type"],
         "properties": {
-            "type": {"type": "string", "enum": types},
-            "nodes": {"type": "object", "properties": nodes},
+            "type": {"type": "string", "description": _TYPES, "enum": types},
+            "nodes": {
+                "type": "object",
+                "description": "The nodes that are hit, by names or by labels; for every type but PodBehaviour.",
+                "properties": {"names": names, "selector": _SELECTOR},
+            },
             "pods": {
                 "type": "object",
-                "properties": {"namespace": {"type": "string"}, "selector": _SELECTOR},
+                "description": "The pods that are hit; {} is all of them. For PodBehaviour.",
+                "properties": {
+                    "namespace": {"type": "string", "description": "Only pods in this namespace; without it, in all."},
+                    "selector": _SELECTOR,
+                },
             },
             "behaviour": {
                 **_TEXTS,
+                "description": _BEHAVIOUR,
                 "maxProperties": 20,
                 "x-kubernetes-validations": [{"rule": words, "message": f"may say: {', '.join(sorted(WORDS))}"}],
             },
-            "delay": _DURATION,
-            "startTime": {"type": "string", "format": "date-time"},
-            "duration": _DURATION,
+            "delay": {**_DURATION, "description": "How much later all comes that a slow node does: 5s. For NodeSlow."},
+            "startTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When it begins; without it, at once.",
+            },
+            "duration": {
+                **_DURATION,
+                "description": "How long it lasts: 2m, 1h30m. Without it, as long as the fault is there.",
+            },
         },
         "x-kubernetes-validations": [
             {
@@ -107,12 +139,13 @@ def _spec() -> dict[str, Any]:
 def _status() -> dict[str, Any]:
     return {
         "type": "object",
+        "description": "What has become of it.",
         "properties": {
-            "observedGeneration": {"type": "integer"},
-            "phase": {"type": "string"},
-            "message": {"type": "string"},
-            "nodes": {"type": "integer"},
-            "pods": {"type": "integer"},
+            "observedGeneration": {"type": "integer", "description": "The generation that this tells of."},
+            "phase": {"type": "string", "description": "Pending, Active, Over, or Invalid."},
+            "message": {"type": "string", "description": "What is wrong with it."},
+            "nodes": {"type": "integer", "description": "How many nodes it hits."},
+            "pods": {"type": "integer", "description": "How many pods it hits."},
         },
     }
 

@@ -300,3 +300,15 @@ def test_the_kind_may_come_and_go() -> None:
         assert since < len(writes_to(cluster, "/leases/node-0"))
 
     run_nodes(check, nodes=2)
+
+
+def test_every_field_is_explained() -> None:
+    """`kubectl explain fault.spec` is where people look first; a selector has the fields that it has everywhere."""
+    [version] = definition()["spec"]["versions"]
+
+    def silent(schema: Object, path: str) -> list[str]:
+        below = {} if path.endswith("selector") else schema.get("properties") or {}
+        deeper = [name for field, one in below.items() for name in silent(one, f"{path}.{field}")]
+        return deeper if schema.get("description") else [path, *deeper]
+
+    assert [] == silent(version["schema"]["openAPIV3Schema"], "fault")
