@@ -59,7 +59,7 @@ class _Configuration:
         """Built-in kinds are read once more as Go reads its own maps: numbers that are too large wrap."""
         kind, decode = self._call.target.kind, self._call.decoder.decode
         try:
-            return decode(kind, document, IGNORE, Warnings())
+            return decode(kind, document, IGNORE, Warnings(), is_applied=True)
         except DecodeError as error:
             if kind.is_custom:
                 raise fields.unconvertible(self._config, error) from error
@@ -69,7 +69,7 @@ class _Configuration:
         if why:
             raise fields.unconvertible(self._config, why)
         try:
-            return decode(kind, document, IGNORE, Warnings())
+            return decode(kind, document, IGNORE, Warnings(), is_applied=True)
         except DecodeError as error:
             raise fields.unconvertible(self._config, error) from error
 

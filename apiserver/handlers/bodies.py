@@ -154,6 +154,7 @@ class Decoder:
         problems: Sequence[str] = (),
         *,
         is_typed: bool = False,
+        is_applied: bool = False,
         known: Object | None = None,
     ) -> Object:
         """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict).
@@ -161,10 +162,14 @@ class Decoder:
         What a patch makes of kind and apiVersion counts: the value is read as that, and refused if it is another.
         `problems` is what strict decoding says of the patch itself. `is_typed`: a strategic merge patch made the value,
         of whose kind there is no doubt, and of which unknown fields are told in the order of their paths.
+        `is_applied`: it was merged by an apply, which keeps nulls.
         `known` is the object that was patched: its fields that the patch left as they were are not looked at again.
         """
         if kind.custom is not None:
-            return custom_bodies.decode(kind, kind.custom, value, problems, field_validation, warnings)
+            custom = kind.custom
+            return custom_bodies.decode(
+                kind, custom, value, problems, field_validation, warnings, keeps_nulls=is_applied
+            )
         of = kind.gvk
         if not is_typed:
             of = self._patched_type(of, value)

@@ -61,21 +61,30 @@ def decode(
     repeated: Sequence[str],
     field_validation: str,
     warnings: Warnings,
+    *,
+    keeps_nulls: bool = False,
 ) -> Object:
     """A patched value as an object of `kind`, with defaults. Raises DecodeError, also for unknown fields (Strict)."""
     if not (isinstance(value, dict) and value.get("kind")):
         raise DecodeError(_missing_kind(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)))
-    return _finished(kind, _decoded(kind, custom, value, repeated, field_validation, warnings))
+    return _finished(kind, _decoded(kind, custom, value, repeated, field_validation, warnings, keeps_nulls=keeps_nulls))
 
 
 def _decoded(
-    kind: Kind, custom: CustomType, value: Object, repeated: Sequence[str], field_validation: str, warnings: Warnings
+    kind: Kind,
+    custom: CustomType,
+    value: Object,
+    repeated: Sequence[str],
+    field_validation: str,
+    warnings: Warnings,
+    *,
+    keeps_nulls: bool = False,
 ) -> Object:
     if value["kind"] != kind.resource.kind:
         return value  # refused later; what other kinds know is not known here
     if (value.get("apiVersion") or "") != kind.resource.api_version:
         custom = CustomType(_NO_SCHEMA, custom.metadata)
-    obj, unknown = custom.coerce(value)
+    obj, unknown = custom.coerce(value, keeps_nulls=keeps_nulls)
     problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
     report(problems, field_validation, warnings)
     return obj

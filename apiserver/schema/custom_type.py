@@ -37,14 +37,17 @@ class CustomType:
     metadata: Codec = field(repr=False, compare=False)
     preserves_unknown_fields: bool = False
 
-    def coerce(self, obj: Object) -> tuple[Object, list[str]]:
-        """A copy as this version has it, and the paths of what it does not know, sorted. Raises DecodeError."""
+    def coerce(self, obj: Object, *, keeps_nulls: bool = False) -> tuple[Object, list[str]]:
+        """A copy as this version has it, and the paths of what it does not know, sorted. Raises DecodeError.
+
+        `keeps_nulls`: an apply made it, whose nulls are left to validation where a type may refuse them.
+        """
         unknown: list[str] = []
         if self.preserves_unknown_fields:
             result = pruned(obj, ANY_FIELDS)
         else:
             result = pruned(obj, self.schema, is_object=True, unknown=unknown)
-            drop_nulls(result, self._schema_of_fields)
+            drop_nulls(result, self._schema_of_fields, of_typed=not keeps_nulls)
         from_metadata = self._coerce_metadata(result)
         embedded: list[str] = []
         if self._has_embedded:

@@ -66,19 +66,30 @@ def _pruned_object(value: dict[str, Any], schema: Schema | None, path: str, unkn
     return result
 
 
-def drop_nulls(value: Any, schema: Schema | None) -> None:
-    """Take out, in place, nulls of fields that are declared, not nullable, and have no default to replace them."""
+def drop_nulls(value: Any, schema: Schema | None, *, of_typed: bool = True) -> None:
+    """Take out, in place, nulls of fields that are declared, not nullable, and have no default to replace them.
+
+    `of_typed`: also where the field has a type, which could refuse them.
+    """
     if isinstance(value, dict):
         for name, part in list(value.items()):
             known = _schema_of(name, schema)
-            if part is None and known is not None and not known.get("nullable") and known.get("default") is None:
+            if part is not None:
+                drop_nulls(part, known, of_typed=of_typed)
+            elif known is not None and _is_unwanted(known) and (of_typed or not _has_type(known)):
                 del value[name]
-            elif part is not None:
-                drop_nulls(part, known)
     elif isinstance(value, list):
         items = items_of(schema) if schema is not None else None
         for element in value:
-            drop_nulls(element, items)
+            drop_nulls(element, items, of_typed=of_typed)
+
+
+def _is_unwanted(schema: Schema) -> bool:
+    return not schema.get("nullable") and schema.get("default") is None
+
+
+def _has_type(schema: Schema) -> bool:
+    return bool(schema.get("type") or schema.get("x-kubernetes-int-or-string"))
 
 
 def copied(value: Any) -> Any:

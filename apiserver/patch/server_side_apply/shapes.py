@@ -33,7 +33,7 @@ class Shape:
     def __init__(self, node: TypeNode) -> None:
         self._node = node
         self.form = _form(node)
-        self.scalar = _SCALARS.get(node.type, _UNTYPED)
+        self.scalar = _scalar(node)
         self.keys: tuple[str, ...] = ()  # of a list by keys, sorted; a set has none
         self.is_leaf = self.form == SCALAR or self._is_atomic(node)
         self._fields: Mapping[str, Shape] | None = None
@@ -124,9 +124,16 @@ class Shape:
 _ZEROS = {"string": "", "integer": 0, "boolean": False}
 
 
+def _scalar(node: TypeNode) -> str:
+    """Text of some format may be anything to structured merge, but for bytes."""
+    if node.type == "string" and node.format not in ("", "byte"):
+        return _UNTYPED
+    return _SCALARS.get(node.type, _UNTYPED)
+
+
 def _form(node: TypeNode) -> str:
-    if node.type in _DEDUCED_TYPES:
-        return DEDUCED
+    if node.type in _DEDUCED_TYPES or (node.type == "int-or-string" and not node.go_type):
+        return DEDUCED  # a custom resource's number or text is published without a type
     if node.type in ("object", "map"):
         return MAP
     return LIST if node.type == "list" else SCALAR

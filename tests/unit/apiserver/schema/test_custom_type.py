@@ -35,6 +35,16 @@ def test_coercion() -> None:
     assert isinstance(obj["spec"]["n"], int)
 
 
+def test_nulls_of_an_apply_are_left_to_validation() -> None:
+    """Where no type could refuse them they go as they always do, and an int-or-string is of a type."""
+    either, free = {"x-kubernetes-int-or-string": True}, {"x-kubernetes-preserve-unknown-fields": True}
+    widget = a_widget(a=None, n=None, either=None, free=None)
+
+    obj, _ = a_type(a=TEXT, n=NUMBER, either=either, free=free).coerce(widget, keeps_nulls=True)
+
+    assert {"a": None, "n": None, "either": None} == obj["spec"]
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
