@@ -33,9 +33,7 @@ def write(value: Any, form: Form) -> bytes:
 
 def object_of(kind: Kind, stored: Stored) -> Object:
     """The object in the version it is asked for, with kind and apiVersion in front."""
-    obj = stored.object()
-    if not stored.revision:
-        del obj["metadata"]["resourceVersion"]
+    obj = _object_in(stored)
     if kind.conversion is not None:
         obj = kind.conversion.from_stored(obj)
     return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **obj}
@@ -45,7 +43,14 @@ def printed_of(kind: Kind, stored: Stored) -> Object:
     """The object that tables and metadata are made from: a built-in one as it is stored, whatever version is asked."""
     if kind.conversion is None:
         return object_of(kind, stored)
-    return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **stored.object()}
+    return {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version, **_object_in(stored)}
+
+
+def _object_in(stored: Stored) -> Object:
+    obj = stored.object()
+    if not stored.revision:  # a dry run's
+        del obj["metadata"]["resourceVersion"]
+    return obj
 
 
 def convert_of(kind: Kind) -> Convert | None:

@@ -106,10 +106,16 @@ def test_a_limit_range_without_a_name_is_given_one() -> None:
 def test_what_was_only_tried_has_no_version_in_any_form(form: str) -> None:
     """Neither the Table of a dry run nor its row."""
     asked = {"accept": f"application/json;as={form};g=meta.k8s.io;v=v1"}
-    answer = exchange(Ask("POST", f"{CORE}/configmaps?dryRun=All", {"metadata": {"name": "a"}}, more=asked))[0]
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    target = {"scaleTargetRef": reference, "maxReplicas": 1}
+    scalers = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    answers = exchange(
+        Ask("POST", f"{CORE}/configmaps?dryRun=All", {"metadata": {"name": "a"}}, more=asked),
+        Ask("POST", f"{scalers}?dryRun=All", {"metadata": {"name": "a"}, "spec": target}, more=asked),
+    )
 
-    assert 201 == answer.status
-    assert "resourceVersion" not in answer.text
+    assert [201, 201] == [answer.status for answer in answers]
+    assert not any("resourceVersion" in answer.text for answer in answers)
 
 
 def test_names_are_quoted_as_go_quotes_them() -> None:
