@@ -78,6 +78,9 @@ def up(
         list[str] | None,
         typer.Option(envvar="KUBELOOP_CONTROLLERS_ARG", help="--flag=value for the control loops; repeat"),
     ] = None,
+    kubelet_arg: Annotated[
+        list[str] | None, typer.Option(envvar="KUBELOOP_KUBELET_ARG", help="--flag=value for the nodes; repeat")
+    ] = None,
     metrics_server: Annotated[
         bool,
         typer.Option("--metrics-server", envvar="KUBELOOP_METRICS_SERVER", help="what kubectl top and autoscalers ask"),
@@ -121,6 +124,7 @@ def up(
         apiserver_args=tuple(apiserver_arg or ()),
         scheduler_args=tuple(scheduler_arg or ()),
         controllers_args=tuple(controllers_arg or ()),
+        kubelet_args=tuple(kubelet_arg or ()),
         metrics_server=metrics_server,
         metric_resolution=metric_resolution,
         faults=faults,

@@ -41,6 +41,7 @@ class UpOptions:
     default_storage_class: bool = False  # claims without a class get simulated volumes
     node_ephemeral_storage: str = "100Gi"
     controllers_args: tuple[str, ...] = ()
+    kubelet_args: tuple[str, ...] = ()
     metrics_server: bool = False  # serves simulated usage as metrics.k8s.io
     metric_resolution: str = "15s"  # how often usage is looked at
     stages: tuple[str, ...] = ()  # sets and files of stages that objects go through, or "cluster"
@@ -78,6 +79,7 @@ class UpOptions:
             ("--apiserver-arg", self.apiserver_args),
             ("--scheduler-arg", self.scheduler_args),
             ("--controllers-arg", self.controllers_args),
+            ("--kubelet-arg", self.kubelet_args),
         ):
             for argument in arguments:
                 if not argument.startswith("-"):
@@ -95,6 +97,8 @@ class UpOptions:
         """Whoever can create pods runs programs here: so nobody is let in from elsewhere, whatever he could show."""
         if self.runtime not in RUNTIMES:
             raise UsageError(f"--runtime={self.runtime}: write {' or '.join(RUNTIMES)}")
+        for runtime in _values("--runtime", self.kubelet_args):
+            raise UsageError(f"--kubelet-arg=--runtime={runtime}: write --runtime={runtime}")
         if self.runtime != PROCESS:
             return
         if not is_supported():
@@ -123,6 +127,7 @@ class UpOptions:
             *(["--secure"] if self.secure else []),
             *(["--default-storage-class"] if self.default_storage_class else []),
             *(f"--controllers-arg={argument}" for argument in self.controllers_args),
+            *(f"--kubelet-arg={argument}" for argument in self.kubelet_args),
             *(["--metrics-server"] if self.metrics_server else []),
             f"--metric-resolution={self.metric_resolution}",
             *(["--faults"] if self.faults else []),

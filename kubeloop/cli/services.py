@@ -145,6 +145,7 @@ def _node_flags(options: UpOptions, secured: Secured | None) -> list[str]:
         *(["--faults"] if options.faults else []),
         *(secured.kubelet_flags if secured else [f"--client-token-file={kubelet_token(options.data_dir)}"]),
         *(f"--stages={_stage_source(source)}" for source in options.stages),
+        *options.kubelet_args,
     ]
 
 

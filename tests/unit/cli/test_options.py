@@ -37,6 +37,10 @@ def test_the_defaults_are_fine() -> None:
             "--runtime=process is not for an API server that others reach (--bind-address=0.0.0.0): whoever can create "
             "pods there runs programs as this user",
         ),
+        (
+            UpOptions(kubelet_args=("--runtime=process",)),
+            "--kubelet-arg=--runtime=process: write --runtime=process",
+        ),
         (UpOptions(apiserver_args=("x",)), "--apiserver-arg=x: write --apiserver-arg=--flag=value"),
         (UpOptions(stages=("fast", "fats")), "--stages=fats: no file, and none of fast, general, chaos, cluster"),
     ],
@@ -78,6 +82,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "kubernetes_version": "1.33",
         "node_ephemeral_storage": "0",
         "controllers_args": ("--v=4",),
+        "kubelet_args": ("--init-seconds=1",),
         "metrics_server": True,
         "metric_resolution": "1s",
         "faults": True,
@@ -100,6 +105,7 @@ def test_flags_say_all_that_the_options_say() -> None:
         "--kubernetes-version=1.33",
         "--default-storage-class",
         "--controllers-arg=--v=4",
+        "--kubelet-arg=--init-seconds=1",
         "--metrics-server",
         "--metric-resolution=1s",
         "--faults",
