@@ -31,8 +31,10 @@ def is_charged(name: str) -> bool:
 def charge(name: str, values: Values, *, is_member: bool) -> int:
     """What a call costs beyond the 1 that is charged for any; `values` begin with the receiver of a method."""
     own = _OWN.get(name)
-    if own is not None:
-        return own(values)
+    return own(values) if own is not None else _as_estimated(name, values, is_member=is_member)
+
+
+def _as_estimated(name: str, values: Values, *, is_member: bool) -> int:
     if not any(isinstance(value, _SIZED) and len(value) > SHORT for value in values):
         return 0
     operands = [_operand(value) for value in values]
@@ -128,6 +130,17 @@ def _range(values: Values) -> int:
     return max(values[0], 0) if isinstance(values[0], int) else 0
 
 
+def _matches(values: Values) -> int:
+    """A search of the text, and as many matches as there may be, each of which is made into a text."""
+    text, pattern, *limit = values
+    if not (isinstance(text, str) and isinstance(pattern, str)) or len(text) <= SHORT:
+        return 0
+    most = len(text) + 1
+    if limit and isinstance(limit[0], int) and limit[0] >= 0:
+        most = min(most, limit[0])
+    return _as_estimated("findAll", values, is_member=True) + most
+
+
 def _check(values: Values) -> int:
     """A question to the authorizer: what the estimate has for one."""
     return call_cost("check", (), None, ()).cost.most
@@ -143,5 +156,6 @@ _OWN: Mapping[str, Callable[[Values], int]] = {
     **dict.fromkeys(("sort", "reverse", "slice"), _elements),
     "flatten": _flattening,
     "lists.range": _range,
+    "findAll": _matches,
     "check": _check,
 }

@@ -77,7 +77,7 @@ def test_an_upgrade_that_fails_is_rolled_back(helm: Helm) -> None:
     helm(f"install shop web {NO_HOOKS} --wait --timeout=60s")
 
     with pytest.raises(HelmError, match="rolled back due to rollback-on-failure"):
-        helm(f"upgrade shop web {NO_HOOKS},image.repository=does-not-exist --rollback-on-failure --timeout=3s")
+        helm(f"upgrade shop web {NO_HOOKS},image.repository=does-not-exist --rollback-on-failure --timeout=10s")
     after = kubectl.json("get deployment shop-web")
     with pytest.raises(HelmError, match=r"pre-upgrade hooks failed.*shop-web-migration not ready"):
         helm(f"upgrade shop web {FAILING} --timeout=60s")
