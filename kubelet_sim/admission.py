@@ -93,18 +93,6 @@ class Objection:
     missing: tuple[str, int] | None = None
 
 
-def objection(
-    pod: ReadOnlyObject,
-    node: ReadOnlyObject,
-    used: Mapping[str, int],
-    ports: Iterable[HostPort] = (),
-    pressures: Sequence[str] = (),
-) -> Verdict | None:
-    """Why the node does not take the pod; None where it does."""
-    found = objections(pod, node, used, ports, pressures)
-    return found[0].verdict if found else None
-
-
 def objections(
     pod: ReadOnlyObject,
     node: ReadOnlyObject,
@@ -112,7 +100,9 @@ def objections(
     ports: Iterable[HostPort],
     pressures: Sequence[str],
 ) -> list[Objection]:
-    """All that a kubelet finds, the one that it tells first; it looks no further after one that no room would mend."""
+    """Why the node does not take the pod: all that a kubelet finds, first what it tells. It looks no further after what
+    no room would mend.
+    """
     for found in (eviction.objection(pod, pressures), sysctls.objection(pod["spec"]), _other_platform(pod, node)):
         if found:
             return [Objection(found)]

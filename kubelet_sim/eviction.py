@@ -15,6 +15,7 @@ from kubelet_sim import consumption, usage, volume_usage
 from kubelet_sim.state import Verdict
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, name_of
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION
 from kubeloop.apimachinery.pod_resources import pod_limits, pod_requests
 from kubeloop.apimachinery.quantity import BINARY_SI, of_value, parse
 from kubeloop.apimachinery.tolerations import is_tolerated
@@ -27,7 +28,6 @@ _GRACE_SECONDS = 1.0  # immediateEvictionGracePeriodSeconds
 _MEMORY_BYTES = 100 * 2**20  # memory.available
 _STORAGE_SHARE = 0.1  # nodefs.available
 _CRITICAL_PRIORITY = 2_000_000_000
-_MIRROR = "kubernetes.io/config.mirror"
 _CONDITIONS = {usage.MEMORY: MEMORY_PRESSURE, usage.STORAGE: DISK_PRESSURE}
 
 
@@ -123,7 +123,7 @@ def objection(pod: ReadOnlyObject, pressures: Sequence[str]) -> Verdict | None:
 def is_critical(pod: ReadOnlyObject) -> bool:
     """By its priority; so are mirrors of static pods."""
     is_important = (pod["spec"].get("priority") or 0) >= _CRITICAL_PRIORITY
-    return bool(is_important or _MIRROR in annotations_of(pod))
+    return bool(is_important or MIRROR_ANNOTATION in annotations_of(pod))
 
 
 def _tolerates_memory_pressure(pod: ReadOnlyObject) -> bool:

@@ -125,7 +125,7 @@ def is_image_present(scene: Scene) -> bool:
     spec = scene.spec
     if spec.is_never_pulled:
         return True
-    if spec.fields.get("imagePullPolicy") == "Always" or spec.is_real or not spec.behaviour.is_pullable:
+    if spec.is_always_pulled or spec.is_real or not spec.behaviour.is_pullable:
         return False
     return images.reference(spec.image) in scene.runtime.images or any(
         one is not scene.container and one.image == spec.image for one in scene.runtime.containers

@@ -84,6 +84,11 @@ class ContainerSpec(NamedTuple):
         return not self.is_real and self.fields.get("imagePullPolicy") == "Never"
 
     @property
+    def is_always_pulled(self) -> bool:
+        """Before every start, also where the node has its image."""
+        return not self.is_real and self.fields.get("imagePullPolicy") == "Always"
+
+    @property
     def is_created_first(self) -> bool:
         """Whether its start takes time."""
         return self.is_real or self.behaviour.post_start != WELL_AT_ONCE

@@ -7,8 +7,6 @@ is being written, too.
 
 from __future__ import annotations
 
-from functools import partial
-
 from kubelet_sim.echoes import Echoes
 from kubelet_sim.faults.registry import Faults
 from kubelet_sim.phase import TERMINAL
@@ -55,11 +53,12 @@ class PodStatuses:
         if patch is None:
             return False
         key, settled = pod.key, ""
-        write = partial(self._api.patch, patch_type=STRATEGIC, subresource="status", managed_fields=False)
         self._echoes.write_begins(key)
         self._being_written[key] = pod.uid, status
         try:
-            answer = await write(PODS, key.name, patch, key.namespace)
+            answer = await self._api.patch(
+                PODS, key.name, patch, key.namespace, patch_type=STRATEGIC, subresource="status", managed_fields=False
+            )
             self.keep(answer)
             if self._is_settled(answer, pod):
                 settled = resource_version_of(answer)

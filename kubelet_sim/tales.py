@@ -82,7 +82,7 @@ def _newly_pulled(scene: Scene) -> Happening:
 
 def restart(scene: Scene) -> Sequence[Happening]:
     """Its image is pulled again where the policy says so, and is there otherwise."""
-    if scene.spec.fields.get("imagePullPolicy") == "Always" and not scene.spec.is_real:
+    if scene.spec.is_always_pulled:
         return (*_pulling(scene), _newly_pulled(scene), *_started(scene))
     return (_present(scene), *_started(scene))
 

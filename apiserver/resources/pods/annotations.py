@@ -11,10 +11,10 @@ from apiserver.resources.pods.surroundings import all_containers
 from apiserver.resources.volumes.paths import check_descending_path
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION
 
 Json = Mapping[str, Any]
 
-MIRROR = "kubernetes.io/config.mirror"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
@@ -31,9 +31,9 @@ _MAX_INT32 = 2**31 - 1
 
 def check_pod_annotations(annotations: Mapping[str, str], spec: Json, path: str, errors: Errors) -> None:
     """`path` is that of the annotations, `spec` the pod's."""
-    if MIRROR in annotations and not spec.get("nodeName"):
+    if MIRROR_ANNOTATION in annotations and not spec.get("nodeName"):
         reason = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(field.invalid(f"{path}[{MIRROR}]", annotations[MIRROR], reason))
+        errors.append(field.invalid(f"{path}[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], reason))
     if DELETION_COST in annotations and not _is_int32(annotations[DELETION_COST]):
         reason = "must be a 32bit integer"
         errors.append(field.invalid(f"{path}[{DELETION_COST}]", annotations[DELETION_COST], reason))
@@ -94,7 +94,7 @@ def apparmor_field(text: str) -> dict[str, Any] | None:
 def _refuse_change(key: str, verb: str, path: str, errors: Errors) -> None:
     if key.startswith(APPARMOR):
         errors.append(field.forbidden(f"{path}[{key}]", f"may not {verb} AppArmor annotations"))
-    if key == MIRROR:
+    if key == MIRROR_ANNOTATION:
         errors.append(field.forbidden(f"{path}[{key}]", f"may not {verb} mirror pod annotation"))
 
 

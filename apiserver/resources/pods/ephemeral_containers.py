@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.comparison import same
 from apiserver.resources.internal_types import internal_diff
-from apiserver.resources.pods.annotations import MIRROR, check_annotation_changes
+from apiserver.resources.pods.annotations import check_annotation_changes
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION
 
 if TYPE_CHECKING:
     from apiserver.resources.pods.pod import PodStrategy
@@ -34,7 +35,7 @@ class Rules:
     def validate(self, new: Object, old: Object) -> Sequence[FieldError]:
         from apiserver.resources.pods.pod import check_pod
 
-        if MIRROR in (old["metadata"].get("annotations") or NO_FIELDS):
+        if MIRROR_ANNOTATION in (old["metadata"].get("annotations") or NO_FIELDS):
             return [field.forbidden("", "static pods do not support ephemeral containers")]
         errors: Errors = []
         check_pod(new, errors)

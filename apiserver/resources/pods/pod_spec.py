@@ -20,7 +20,6 @@ from apiserver.resources.checks import (
     check_qualified_name,
 )
 from apiserver.resources.pods.affinity import check_affinity, check_spread_constraints
-from apiserver.resources.pods.annotations import MIRROR
 from apiserver.resources.pods.containers import (
     check_containers,
     check_ephemeral_containers,
@@ -37,6 +36,7 @@ from apiserver.resources.resource_lists import check_requirements
 from apiserver.resources.resource_names import check_container_resource_name
 from apiserver.resources.volumes.pod_volumes import check_volumes
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION
 
 Json = Mapping[str, Any]
 
@@ -55,7 +55,7 @@ def check_pod_spec(spec: Json, metadata: Json, is_pod: bool, path: str, errors: 
     volumes = check_volumes(spec.get("volumes") or NO_ITEMS, pod_name, is_pod, f"{path}.volumes", errors)
     around = _surroundings(spec, volumes, is_pod)
     if claims := spec.get("resourceClaims"):
-        is_mirror = is_pod and MIRROR in (metadata.get("annotations") or NO_FIELDS)
+        is_mirror = is_pod and MIRROR_ANNOTATION in (metadata.get("annotations") or NO_FIELDS)
         _check_claims(claims, is_mirror, f"{path}.resourceClaims", errors)
     _check_all_containers(spec, around, path, errors)
     if "resources" in spec:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from apiserver.resources.checks import NO_FIELDS, NO_ITEMS, Errors
 from apiserver.resources.comparison import same
-from apiserver.resources.pods.annotations import MIRROR
 from apiserver.resources.pods.ephemeral_containers import keep_metadata
 from apiserver.resources.pods.pod_resources import qos_class
 from kubeloop.apimachinery import field
 from kubeloop.apimachinery.field import FieldError
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.pod_references import MIRROR_ANNOTATION
 
 if TYPE_CHECKING:
     from apiserver.resources.pods.pod import PodStrategy
@@ -49,7 +49,7 @@ class Rules:
     def validate(self, new: Object, old: Object) -> Sequence[FieldError]:
         from apiserver.resources.pods.pod import check_pod
 
-        if MIRROR in (old["metadata"].get("annotations") or NO_FIELDS):
+        if MIRROR_ANNOTATION in (old["metadata"].get("annotations") or NO_FIELDS):
             return [field.forbidden("", "static pods cannot be resized")]
         if (old["spec"].get("os") or NO_FIELDS).get("name") == "windows":
             return [field.forbidden("", "windows pods cannot be resized")]

@@ -34,8 +34,8 @@ def refusal(pod: Object, node: Object | None = None, *taken: Object) -> tuple[st
     ledger = admission.Ledger()
     for i, one in enumerate(taken):
         ledger.add("node-0", one, f"taken-{i}")
-    found = admission.objection(pod, node or a_node(), ledger.used("node-0"), ledger.ports("node-0"))
-    return (found.reason, found.message) if found else ("", "")
+    found = admission.objections(pod, node or a_node(), ledger.used("node-0"), ledger.ports("node-0"), pressures=())
+    return (found[0].verdict.reason, found[0].verdict.message) if found else ("", "")
 
 
 @pytest.mark.parametrize(
