@@ -92,21 +92,31 @@ def ranked(pods: Iterable[ReadOnlyObject], resource: str, now: datetime) -> list
 
 
 def verdict(pod: ReadOnlyObject, shortage: Shortage, now: datetime) -> Verdict:
+    """Its annotations say the same for programs."""
     threshold, available = _spelled(shortage.threshold), _spelled(shortage.available)
     message = f"The node was low on resource: {shortage.resource}. "
     message += f"Threshold quantity: {threshold}, available: {available}. "
+    annotations: dict[str, str] = {}
     whole = ((pod["spec"].get("resources") or {}).get("requests") or {}).get(shortage.resource)
     if whole and shortage.resource == usage.MEMORY:
         used = _spelled(int(consumption.of_pod(pod, shortage.resource, now)))
         message += f"Pod {name_of(pod)} was using {used}, request is {whole}, "
         message += f"has larger consumption of {shortage.resource}. "
+        annotations |= {"offending_pod": name_of(pod), "offending_pod_usage": used}
     requests = _requests_by_name(pod, shortage.resource)
+    offending: dict[str, str] = {}
     for name, amount in consumption.in_use(pod, shortage.resource, now).items():
         request = requests.get(name, "0")
         if amount > parse(request).value():
-            message += f"Container {name} was using {_spelled(int(amount))}, request is {request}, "
+            offending[name] = _spelled(int(amount))
+            message += f"Container {name} was using {offending[name]}, request is {request}, "
             message += f"has larger consumption of {shortage.resource}. "
-    return Verdict(EVICTED, message, _GRACE_SECONDS, disruption=message)
+    annotations |= {
+        "offending_containers": ",".join(offending),
+        "offending_containers_usage": ",".join(offending.values()),
+        "starved_resource": shortage.resource,
+    }
+    return Verdict(EVICTED, message, _GRACE_SECONDS, disruption=message, annotations=annotations)
 
 
 def objection(pod: ReadOnlyObject, pressures: Sequence[str]) -> Verdict | None:

@@ -77,7 +77,8 @@ def _judge(
     if runtime.verdict or pod.phase in TERMINAL:
         return runtime, ()
     if sentence:
-        return runtime._replace(verdict=sentence), (Happening("Warning", sentence.reason, sentence.message),)
+        told = Happening("Warning", sentence.reason, sentence.message, annotations=sentence.annotations)
+        return runtime._replace(verdict=sentence), (told,)
     deadline = _deadline(pod, runtime)
     if deadline is None or now < deadline:
         return runtime, ()

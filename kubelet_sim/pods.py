@@ -298,7 +298,7 @@ class PodReconciler:
             return
         recorder = self._recorders(_node_of(obj))
         for one in happenings:
-            await recorder.event(obj, one.event_type, one.reason, one.message, one.field_path)
+            await recorder.event(obj, one.event_type, one.reason, one.message, one.field_path, one.annotations)
 
     async def _remove(self, pod: PodSpec) -> None:
         if pod.uid in self._removed:

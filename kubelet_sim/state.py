@@ -7,7 +7,7 @@ Values that never change: `transitions` makes the next from the last, `recovery`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -189,6 +189,7 @@ class Verdict:
     disruption: str = ""  # what a condition says of it, too: others may try again
     is_unready_at_once: bool = False  # not only when its containers have stopped
     generation: int = 0  # of the pod that it is about
+    annotations: Mapping[str, str] = field(default_factory=dict)  # of the event that tells of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +251,7 @@ class Happening(NamedTuple):
     reason: str
     message: str
     container: ContainerSpec | None = None
+    annotations: Mapping[str, str] = NOTHING  # of the Event
 
     @property
     def field_path(self) -> str:

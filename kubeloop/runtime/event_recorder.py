@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -79,12 +79,20 @@ class EventRecorder:
         self._last_suffix = 0
 
     async def event(
-        self, obj: ReadOnlyObject, event_type: str, reason: str, message: str, field_path: str = ""
+        self,
+        obj: ReadOnlyObject,
+        event_type: str,
+        reason: str,
+        message: str,
+        field_path: str = "",
+        annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Tell something about `obj` (which carries kind and apiVersion). Returns at once."""
+        """Tell something about `obj` (which carries kind and apiVersion). Returns at once. `annotations`: of the Event."""
         now = self._clock.now()
         about = reference_to(obj, field_path)
         event = new_event(about, self._component, self._host, event_type, reason, message, now, self._suffix(now))
+        if annotations:
+            event["metadata"]["annotations"] = dict(annotations)
         lane = self._lane_of(about)
         dropped = lane.add(event)
         if dropped is not None:

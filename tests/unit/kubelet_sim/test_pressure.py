@@ -85,8 +85,13 @@ def test_the_pod_that_uses_more_than_it_asked_for_goes() -> None:
         assert "TerminationByKubelet" == (get_condition(status["conditions"], "DisruptionTarget") or {})["reason"]
         assert "Running" == await phase(cluster, modest)
         assert "KubeletHasInsufficientMemory" == await pressure(cluster)
-        reasons = {event["reason"] for event in await cluster.list(EVENTS)}
-        assert {"Evicted", "EvictionThresholdMet", "NodeHasInsufficientMemory"} <= reasons
+        events = {event["reason"]: event for event in await cluster.list(EVENTS)}
+        assert {"Evicted", "EvictionThresholdMet", "NodeHasInsufficientMemory"} <= events.keys()
+        assert {
+            "offending_containers": "web",
+            "offending_containers_usage": "800Mi",
+            "starved_resource": "memory",
+        } == events["Evicted"]["metadata"]["annotations"]
         await cluster.clock.sleep(320)
         assert "KubeletHasSufficientMemory" == await pressure(cluster)
 
@@ -252,6 +257,24 @@ def test_a_pod_with_resources_of_its_own_says_what_it_used_as_a_whole() -> None:
         "Pod p was using 60Mi, request is 50Mi, has larger consumption of memory. "
         "Container c was using 60Mi, request is 10Mi, has larger consumption of memory. "
     ) == verdict.message
+    assert {
+        "offending_pod": "p",
+        "offending_pod_usage": "60Mi",
+        "offending_containers": "c",
+        "offending_containers_usage": "60Mi",
+        "starved_resource": "memory",
+    } == verdict.annotations
+
+
+def test_a_pod_that_stays_within_its_requests_has_no_container_to_blame() -> None:
+    """It is evicted when nobody else is left, and the annotations name nobody."""
+    verdict = eviction.verdict(a_running("p", "60Mi", "80Mi"), eviction.Shortage("memory", 100 * 2**20, 0), NOW)
+
+    assert {
+        "offending_containers": "",
+        "offending_containers_usage": "",
+        "starved_resource": "memory",
+    } == verdict.annotations
 
 
 def test_a_pod_whose_volume_overflows_goes() -> None:
