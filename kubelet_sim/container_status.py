@@ -48,7 +48,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
 def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
     if container.state is State.RUNNING:
         return {"running": {"startedAt": _time(container.run)}}
-    if container.state is State.EXITED and container.run and not _failed_to_start(pod, spec, container):
+    if _shows_its_end(container) and container.run and not _failed_to_start(pod, spec, container):
         return {"terminated": _terminated(container.run)}
     if runtime.stopping_since and not runtime.is_running:
         if container.run:
@@ -56,6 +56,12 @@ def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Co
         if spec.role is Role.REGULAR and _was_initialized(pod, runtime):
             return {"terminated": dict(_UNKNOWN)}
     return {"waiting": _waiting(pod, runtime, spec, container)}
+
+
+def _shows_its_end(container: Container) -> bool:
+    """Also of one that the outage of its node ended, until its turn has come."""
+    is_anew = container.state is State.RESET and container.run is not None and container.run.finished_at is not None
+    return container.state is State.EXITED or is_anew
 
 
 def _failed_to_start(pod: PodSpec, spec: ContainerSpec, container: Container) -> bool:
@@ -101,7 +107,9 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
 
 def _last_state(pod: PodSpec, spec: ContainerSpec, container: Container) -> Object:
     """A run that is over and not the state itself."""
-    is_shown = container.state in (State.RUNNING, State.EXITED) and not _failed_to_start(pod, spec, container)
+    is_shown = (container.state is State.RUNNING or _shows_its_end(container)) and not _failed_to_start(
+        pod, spec, container
+    )
     last = container.last_run if is_shown else container.run or container.last_run
     return {"terminated": _terminated(last)} if last else {}
 

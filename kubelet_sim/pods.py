@@ -166,7 +166,13 @@ class PodReconciler:
         """None while others have to go for the pod."""
         runtime = await self._remembered(obj, pod)
         rebooted_at = self._faults.rebooted_at(_node_of(obj))
-        return outage.after_reboot(runtime, rebooted_at) if runtime and rebooted_at else runtime
+        if runtime is None or rebooted_at is None:
+            return runtime
+        runtime, told = outage.after_reboot(pod, runtime, rebooted_at)
+        if told:
+            self._runtimes[pod.key] = runtime  # remembered at once: it is told once
+            await self._tell(obj, told)
+        return runtime
 
     async def _remembered(self, obj: ReadOnlyObject, pod: PodSpec) -> PodRuntime | None:
         runtime = self._runtimes.get(pod.key)

@@ -1,6 +1,7 @@
 """What a node remembers of a pod, made anew from its status: after a restart of this process nothing else is left.
 
-Containers that ran still run: the pods of a real node outlive its kubelet, too.
+Containers that ran still run: the pods of a real node outlive its kubelet, too. Back-off does not: what waits for it is
+started at once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
 
 
 def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datetime) -> Container:
-    """One that waited is as if it had just ended, or never begun: it backs off or pulls again."""
+    """One that waited is as if it had just ended, or never begun. Back-off begins anew: a kubelet keeps it in mind only."""
     if status is None:
         return Container(spec.name)
     state, image = status.get("state") or {}, status.get("image") or ""
@@ -61,7 +62,7 @@ def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datet
         started_at = _time(state["running"].get("startedAt"))
         run = Run(status.get("containerID") or "", image, started_at)
         probed = _probed(spec, status, started_at, now) if started_at else {}
-        return Container(spec.name, State.RUNNING, started_at, run, last, restarts, restarts, probed=probed)
+        return Container(spec.name, State.RUNNING, started_at, run, last, restarts, probed=probed)
     if "terminated" in state:
         ended = _ended_run(state["terminated"], image)
         if ended:
@@ -89,7 +90,7 @@ def _next_beat(probe: Probe, age: float) -> float:
 
 def _exited(spec: ContainerSpec, run: Run | None, last: Run | None, restarts: int) -> Container:
     since = run.finished_at if run else None
-    return Container(spec.name, State.EXITED, since, run, last, restarts, restarts)
+    return Container(spec.name, State.EXITED, since, run, last, restarts)
 
 
 def _ended_run(terminated: Mapping[str, Any] | None, image: str) -> Run | None:

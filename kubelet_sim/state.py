@@ -213,6 +213,7 @@ class PodRuntime(NamedTuple):
     host_ip: str = ""
     stopping_since: datetime | None = None
     restarting_since: datetime | None = None  # all its containers are to start anew
+    rebooted_at: datetime | None = None  # the last time that its node was up again, as far as the pod has felt it
     verdict: Verdict | None = None
     is_rejected: bool = False
     mount_errors: tuple[str, ...] = ()

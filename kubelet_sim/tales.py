@@ -11,6 +11,7 @@ from kubelet_sim.scene import Scene
 from kubelet_sim.state import ContainerSpec, Happening, Role
 
 INVALID_NAME = "InvalidImageName"
+SANDBOX_CHANGED = Happening("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 
 
 def pulling(scene: Scene) -> Sequence[Happening]:

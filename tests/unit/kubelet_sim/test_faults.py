@@ -312,3 +312,25 @@ def test_every_field_is_explained() -> None:
         return deeper if schema.get("description") else [path, *deeper]
 
     assert [] == silent(version["schema"]["openAPIV3Schema"], "fault")
+
+
+def test_back_off_does_not_survive_an_outage() -> None:
+    """A container that crashed again and again is started at once when its node is up again, and backs off from
+    the beginning.
+    """
+
+    async def check(cluster: Cluster) -> None:
+        crashes = {"kubeloop.io/exit-after": "6s", "kubeloop.io/exit-code": "1"}
+        pod = await a_running_pod(cluster, crashes)
+        await cluster.clock.sleep(200)
+        before = await container_of(cluster, pod)
+        assert "back-off 2m40s" in before["state"]["waiting"]["message"]
+        await inject(cluster, a_fault("NodeDown", nodes=NODE_0, duration="10s"))
+        await cluster.clock.sleep(11)
+
+        after = await container_of(cluster, pod)
+        assert (before["restartCount"] + 1, ["running"]) == (after["restartCount"], list(after["state"]))
+        await cluster.clock.sleep(8)
+        assert "back-off 10s" in (await container_of(cluster, pod))["state"]["waiting"]["message"]
+
+    run_faults(check)

@@ -84,3 +84,16 @@ def test_the_status_of_a_pod_that_is_over_stays(end: Callable[[], PlayedPod]) ->
     pod.look()
 
     assert status_patch(before, pod.obj["status"]) is None
+
+
+def test_back_off_is_not_remembered() -> None:
+    """A kubelet keeps it in mind only: what waited is started at once, and its next crash is the first."""
+    played = PlayedPod(a_pod(a_container(command=["sh", "-c", "sleep 1; exit 1"])))
+    waiting = played.until(100)["containerStatuses"][0]
+    assert waiting["state"]["waiting"]["message"].startswith("back-off 1m20s ")
+
+    played.restart_process()
+    running = played.until(101)["containerStatuses"][0]
+
+    assert (["running"], waiting["restartCount"] + 1) == (list(running["state"]), running["restartCount"])
+    assert played.until(104)["containerStatuses"][0]["state"]["waiting"]["message"].startswith("back-off 10s ")
