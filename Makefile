@@ -7,7 +7,7 @@ WORKERS ?= 3
 # Tests start hundreds of Python processes: where bytecode is not kept, most of their time is compiling.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup up demo test check report bench clean
+.PHONY: help setup up demo test test-late check report bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -36,6 +36,9 @@ $(VENV)/.client-tools: tests/e2e/clients/tools.txt $(VENV)/.installed
 
 test: setup $(VENV)/.client-tools ## run all tests
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test-late: setup $(VENV)/.client-tools ## run the end-to-end tests against slow and late stacks: what fails there counts on timing
+	@KUBELOOP_TEST_LATE=1 $(BIN)/python -m pytest tests/e2e --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: setup ## lint, types and layers
 	@$(BIN)/ruff format --check .

@@ -12,6 +12,7 @@ from apiserver.handlers.audit_log import FORMATS
 from apiserver.handlers.deadlines import USUAL
 from apiserver.handlers.limits import MAX_READS, MAX_WRITES
 from kubeloop.apimachinery.addresses import parse_cidr
+from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.go_duration import duration_error, duration_seconds, duration_text
 from kubeloop.apimachinery.releases import DEFAULT
 from kubeloop.apimachinery.service_addresses import SERVICE_RANGE
@@ -19,7 +20,7 @@ from kubeloop.arguments import Arguments, release_of
 
 Add = Callable[..., Any]
 
-_DURATIONS = ("request_timeout",)
+_DURATIONS = ("request_timeout", "late_answers", "late_watches")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -102,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     add("--goaway-chance", type=float, default=0, metavar="CHANCE", help="accepted; connections are never sent away")
     _add_admission_flags(add)
     _add_audit_flags(add)
+    _add_lateness_flags(add)
     add("--logging-format", choices=["text", "json"], default="text")
     add("-v", type=int, default=0, metavar="LEVEL", help="verbosity; 4 and more logs details")
     return parser
@@ -171,6 +173,21 @@ def _add_audit_flags(add: Add) -> None:
     add("--audit-log-maxage", type=_count, default=0, metavar="DAYS", help="days that old files are kept; 0: for ever")
 
 
+def _add_lateness_flags(add: Add) -> None:
+    """A server that is late on purpose."""
+    for flag, help_text in (
+        ("--late-answers", "let each request wait for up to so long before it is looked at (default 0s)"),
+        ("--late-watches", "let what a watch sends come late by up to so long (default 0s)"),
+    ):
+        add(flag, type=_lateness, default=0.0, metavar="TIME", help=help_text)
+    add(
+        "--late-seed",
+        type=int,
+        metavar="N",
+        help="what the times in between are drawn from (default: others each time)",
+    )
+
+
 def _names(text: str) -> list[str]:
     """A comma-separated list; empty for an empty text."""
     return text.split(",") if text else []
@@ -188,6 +205,13 @@ def _duration(text: str) -> float:
     if why := duration_error(text):
         raise argparse.ArgumentTypeError(f"time: {why}")
     return duration_seconds(text)
+
+
+def _lateness(text: str) -> float:
+    seconds = _duration(text)
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"time: {go_quote(text)} is negative: nothing comes before it is asked for")
+    return seconds
 
 
 def _service_ranges(text: str) -> list[str]:

@@ -32,6 +32,7 @@ from apiserver.handlers.audit_log import AuditSettings
 from apiserver.handlers.audit_policy import Policy, PolicyError
 from apiserver.handlers.deadlines import Times
 from apiserver.handlers.kubelets import Credentials
+from apiserver.handlers.lateness import Lateness
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.schema.definitions import Schema
 from apiserver.server import ApiServer
@@ -88,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             proxy_certificate=_proxy_certificate(options),
             known_by=_known_by(options),
             kubelet_credentials=_kubelet_credentials(options),
+            lateness=Lateness(random.Random(options.late_seed), options.late_answers, options.late_watches),
         )
         collect_less_often()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:

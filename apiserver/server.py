@@ -41,6 +41,7 @@ from apiserver.handlers.bodies import Decoder
 from apiserver.handlers.deadlines import USUAL, Times
 from apiserver.handlers.health import Check, Health
 from apiserver.handlers.kubelets import Credentials, Kubelets
+from apiserver.handlers.lateness import Draw, LateAnswers, Lateness, LateWatches
 from apiserver.handlers.limits import InFlightLimits
 from apiserver.handlers.metrics import Metrics, build_info, in_flight, stored_objects
 from apiserver.handlers.openapi import OpenApiDocuments
@@ -119,6 +120,7 @@ class ApiServer:
         proxy_certificate: tuple[str, str] | None = None,
         known_by: Mapping[str, str] | None = None,
         kubelet_credentials: Credentials | None = None,
+        lateness: Lateness | None = None,
     ) -> None:
         """Without token sources and client certificates the server asks nobody who he is.
 
@@ -128,7 +130,7 @@ class ApiServer:
         certificate and its key, and `known_by` tells them (`aggregation/known_by.py`). `service_ranges` are the CIDRs
         that cluster IPs come from: one, or one of each family. `kubelet_credentials`: what kubelets know this server
         by. `schema` is that of another minor version: what it does not have is not served. `flags` are what /flagz
-        shows.
+        shows. `lateness`: this server is late on purpose.
         """
         schema = schema or Schema.load()
         self._storage = storage
@@ -188,8 +190,12 @@ class ApiServer:
         )
         requests = TokenRequests(tokens, reader, clock)
         subresources = SubresourceHandler(authenticator, authorizer, requests, self._kubelets)
+        late_watches = None
+        if lateness is not None and lateness.watches_seconds:
+            late_watches = LateWatches(Draw(clock, lateness.rng, lateness.watches_seconds))
+        decoder = Decoder(schema)
         api = KubernetesApi(
-            self.registry, Decoder(schema), gate, subresources, metrics.requests, aggregated, limits, times
+            self.registry, decoder, gate, subresources, metrics.requests, aggregated, limits, times, late_watches
         )
         openapi = OpenApiDocuments(schema, catalog, git_version(schema.version), clock.now, self._aggregator)
         health = Health(self._checks())
@@ -201,6 +207,8 @@ class ApiServer:
         if audit is not None and self._audit_log is not None:
             self.app = Audited(application, self._audit_log, audit.policy, clock, rng)
             metrics.add(self._audit_log.families)
+        if lateness is not None and lateness.answers_seconds:
+            self.app = LateAnswers(self.app, Draw(clock, lateness.rng, lateness.answers_seconds))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -20,6 +20,7 @@ from apiserver.handlers.call import Call
 from apiserver.handlers.compression import compressed, is_large
 from apiserver.handlers.deadlines import USUAL, Deadlines, Times
 from apiserver.handlers.kubelets import Relayed
+from apiserver.handlers.lateness import LateWatches
 from apiserver.handlers.limits import TOO_MANY, InFlightLimits, Overloaded
 from apiserver.handlers.negotiation import negotiate, negotiate_custom
 from apiserver.handlers.pretty import pretty, wants_pretty
@@ -65,12 +66,14 @@ class KubernetesApi:
         aggregated: Aggregated,
         limits: InFlightLimits | None = None,
         times: Times = USUAL,
+        late_watches: LateWatches | None = None,
     ) -> None:
-        """`aggregated`: what others answer for; see `Routing`."""
+        """`aggregated`: what others answer for; see `Routing`. `late_watches`: None where they are in time."""
         self._limits, self._times, self._deadlines = limits or InFlightLimits(), times, Deadlines(times.request_seconds)
         self._routing = Routing(registry.catalog, aggregated, times.request_seconds)
         self._registry, self._decoder = registry, decoder
         self._gate, self._subresources, self._requests = gate, subresources, requests
+        self._late_watches = late_watches
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         warnings = Warnings()
@@ -143,7 +146,8 @@ class KubernetesApi:
                 measured.long()
                 events = self._registry.machinery.cache.events
                 options = ListOptions.parse(query)
-                await watch.watch(call, options, events, receive, send, self._times.min_watch_seconds)
+                sends = send if self._late_watches is None else self._late_watches.sends(send)
+                await watch.watch(call, options, events, receive, sends, self._times.min_watch_seconds)
                 return None
             answer = await self._carry_out(verb, call)
             if isinstance(answer, Response):

@@ -82,11 +82,11 @@ def _schema() -> Schema:
     return Schema.load()
 
 
-def on_a_server(scenario: Callable[[Asking], Awaitable[Outcome]]) -> Outcome:
-    """What the scenario finds out on a server of its own, where everybody may do everything."""
+def on_a_server(scenario: Callable[[Asking], Awaitable[Outcome]], **options: Any) -> Outcome:
+    """What the scenario finds out on a server of its own, where everybody may do everything. `options`: ApiServer's."""
 
     async def run() -> Outcome:
-        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1), schema=_schema())
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1), schema=_schema(), **options)
         async with server.running():
             return await scenario(Asking(server))
 

@@ -22,6 +22,7 @@ from kubeloop.cli.options import UpOptions
 from kubeloop.cli.programs import find_kubectl
 from kubeloop.cli.state import StackState, is_alive
 from kubeloop.cli.throwaway import ThrowAwayStack, free_port
+from tests.testkit import lateness
 from tests.testkit.eventually import eventually
 
 KUBECTL_SECONDS = 240
@@ -93,10 +94,11 @@ def kubectl_of(folder: Path, login: Login, namespace: str = "default") -> Kubect
 
 
 class Stack:
-    """A throw-away stack for tests, which need no event loop for it."""
+    """A throw-away stack for tests, which need no event loop for it. A late one, where that is asked for."""
 
     def __init__(self, options: UpOptions | None = None, token: str = "") -> None:
-        self._stack = ThrowAwayStack(options)
+        options = options or UpOptions()
+        self._stack = ThrowAwayStack(lateness.late(options) if lateness.is_asked() else options)
         self.token = token
         self.kubectl = Kubectl(self._stack.kubeconfig)
 

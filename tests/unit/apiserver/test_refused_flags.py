@@ -54,3 +54,22 @@ def test_a_negative_number_of_requests_is_refused(capsys: pytest.CaptureFixture[
         main(["--max-requests-inflight=-1"])
 
     assert "0 is no limit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--late-answers", "--late-watches"])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("soon", 'time: invalid duration "soon"'),
+        ("400", 'time: missing unit in duration "400"'),
+        ("1d", 'time: unknown unit "d" in duration "1d"'),
+        ("-400ms", 'time: "-400ms" is negative'),
+    ],
+)
+def test_lateness_is_a_duration(flag: str, value: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Go writes them, and none before the request."""
+    with pytest.raises(SystemExit, match="1"):
+        main([f"{flag}={value}"])
+
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: argument {flag}: {why}") and 1 == error.count("\n")

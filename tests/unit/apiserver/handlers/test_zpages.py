@@ -16,7 +16,7 @@ NOTICE = (
 
 
 def ask(path: str, accept: str = "*/*") -> Answer:
-    shown = flags.shown(flags.parser().parse_args(["--port", "4711"]))
+    shown = flags.shown(flags.parser().parse_args(["--port=4711", "--late-answers=0.4s"]))
     return exchange(Ask("GET", path, more={"accept": accept}), flags=shown)[0]
 
 
@@ -51,9 +51,17 @@ def test_flags_are_shown_as_go_spells_them() -> None:
     """By name, in order, those that were not given too."""
     body = ask("/flagz", "application/json;as=Flagz;g=config.k8s.io;v=v1beta1").body["flags"]
 
-    assert ("4711", "true", "1m0s", "[RBAC]", "") == tuple(
+    assert ("4711", "true", "1m0s", "400ms", "0s", "[RBAC]", "") == tuple(
         body[flag]
-        for flag in ("port", "anonymous-auth", "request-timeout", "authorization-mode", "service-account-jwks-uri")
+        for flag in (
+            "port",
+            "anonymous-auth",
+            "request-timeout",
+            "late-answers",
+            "late-watches",
+            "authorization-mode",
+            "service-account-jwks-uri",
+        )
     )
     text = ask("/flagz").text
     assert text.startswith(f"\napiserver flagz\n{NOTICE}")
