@@ -52,7 +52,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
 
 
 def _container(spec: ContainerSpec, status: Mapping[str, Any] | None, now: datetime) -> Container:
-    """One that waited is as if it had just ended, or never begun. Back-off begins anew: a kubelet keeps it in mind only."""
+    """One that waited is as if it had just ended, or never begun. Back-off begins anew: it is nowhere written down."""
     if status is None:
         return Container(spec.name)
     state, image = status.get("state") or {}, status.get("image") or ""

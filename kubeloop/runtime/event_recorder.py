@@ -87,7 +87,7 @@ class EventRecorder:
         field_path: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Tell something about `obj` (which carries kind and apiVersion). Returns at once. `annotations`: of the Event."""
+        """Tell something about `obj`, which has kind and apiVersion. Returns at once. `annotations`: the Event's."""
         now = self._clock.now()
         about = reference_to(obj, field_path)
         event = new_event(about, self._component, self._host, event_type, reason, message, now, self._suffix(now))
