@@ -9,7 +9,7 @@ from typing import Any
 from kubelet_sim import hooks, log, probes, restarting, usage, volume_usage
 from kubelet_sim.annotations import NEVER, BehaviourError
 from kubelet_sim.behaviour import Behaviour, behaviour_of
-from kubelet_sim.faults.registry import Influence
+from kubelet_sim.faults.influence import Influence
 from kubelet_sim.state import ContainerSpec, PodSpec, Role
 from kubeloop.apimachinery.meta import (
     ReadOnlyObject,

@@ -1,7 +1,7 @@
 """The memory and the local storage of the nodes: what is short shows as a condition, and pods are evicted for it.
 
-A node is looked at while a pod on it says what it uses (consumption.py), every ten seconds as a kubelet does. One pod
-goes at a time, and the next when it is gone. The pods' own reconciler carries the sentences out.
+A node is looked at while a pod on it, or a fault, says what is used (consumption.py), every ten seconds as a kubelet
+does. One pod goes at a time, and the next when it is gone. The pods' own reconciler carries the sentences out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubelet_sim.nodes import Recorders
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.state import Verdict
 from kubeloop.apimachinery.clock import Clock
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, name_of, uid_of
+from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject, key_of, name_of, uid_of
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.result import DONE, RequeueAfter, Result
 
@@ -81,7 +81,8 @@ class PressureReconciler:
     def keys(self, pod: ReadOnlyObject) -> tuple[ObjectKey, ...]:
         """The node of a pod of which is said what it uses."""
         node = pod["spec"]["nodeName"]
-        return (ObjectKey("", node),) if consumption.is_said(pod) and self._is_own(node) else ()
+        is_said = self._is_own(node) and consumption.is_said(self._faults.as_used(pod))
+        return (ObjectKey("", node),) if is_said else ()
 
     async def reconcile(self, key: ObjectKey) -> Result:
         node, now = self._nodes.get(key), self._clock.now()
@@ -90,7 +91,8 @@ class PressureReconciler:
             return DONE
         if self._faults.is_cut_off(key.name):
             return RequeueAfter(LOOK_SECONDS)
-        pods = [pod for pod in self._pods.by_index("spec.nodeName", key.name) if _is_active(pod)]
+        here = self._pods.by_index("spec.nodeName", key.name)
+        pods = [self._faults.as_used(pod) for pod in here if _is_active(pod)]
         is_watched = any(consumption.is_said(pod) for pod in pods)
         short = eviction.shortages(node, pods, now) if is_watched else []
         if self._pressures.note(key.name, [one.condition for one in short], now):
@@ -101,7 +103,7 @@ class PressureReconciler:
         return RequeueAfter(_CLEANUP_SECONDS if is_waiting else LOOK_SECONDS)
 
     async def _evict(
-        self, node: ReadOnlyObject, pods: Sequence[Object], short: Sequence[eviction.Shortage], now: datetime
+        self, node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], short: Sequence[eviction.Shortage], now: datetime
     ) -> bool:
         """Whether there is a pod whose end is waited for."""
         if any(self._pressures.sentence(uid_of(pod)) for pod in pods):

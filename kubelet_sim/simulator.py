@@ -136,12 +136,19 @@ def add_to(
     pressure_controller = Controller("kubelet-pressure", pressure_reconciler, said_usage)
     manager.add(pressure_controller)
 
+    def wake_hit(pod: ObjectKey) -> None:
+        """A fault has begun or ended for it."""
+        pod_controller.enqueue(pod)
+        found = pods.get(pod)
+        for key in pressure_reconciler.keys(found) if found else ():
+            pressure_controller.enqueue(key)
+
     def wake(node: str) -> None:
         node_controller.enqueue(ObjectKey("", node))
         lease_controller.enqueue(ObjectKey("", node))
 
     fault_reconciler = FaultReconciler(
-        manager.api, manager.clock, pods, nodes, faults, own, wake, pod_controller.enqueue, settings.shard == 0
+        manager.api, manager.clock, pods, nodes, faults, own, wake, wake_hit, settings.shard == 0
     )
     fault_controller = Controller("kubelet-faults", fault_reconciler)
     manager.add(fault_controller)
@@ -202,7 +209,8 @@ def add_to(
             pod_reconciler.end(key, container, exit_code)
             pod_controller.enqueue(key)
 
-        manager.add_task("kubelet: serve", KubeletServer(serving, routes(manager, pods, nodes, seen, end, real)).run)
+        found = routes(manager, pods, nodes, seen, faults.as_used, end, real)
+        manager.add_task("kubelet: serve", KubeletServer(serving, found).run)
 
 
 def _process_runtime(

@@ -61,6 +61,11 @@ class Fault:
         return self.selector is None or self.selector.matches(labels_of(pod))
 
 
+def order(fault: Fault) -> tuple[datetime, str]:
+    """In which faults come into force."""
+    return fault.start, fault.name
+
+
 def read(obj: ReadOnlyObject) -> Fault:
     spec = obj["spec"]
     target = spec.get("pods" if spec["type"] == POD_BEHAVIOUR else "nodes") or {}

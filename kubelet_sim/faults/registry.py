@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 
-from kubelet_sim.annotations import PREFIX
+from kubelet_sim.faults import influence
 from kubelet_sim.faults.definition import NODE_DOWN, NODE_PARTITIONED, NODE_SLOW
-from kubelet_sim.faults.model import Fault
+from kubelet_sim.faults.influence import Influence
+from kubelet_sim.faults.model import Fault, order
 from kubeloop.apimachinery.meta import ObjectKey, ReadOnlyObject
 from kubeloop.client.informer import Informer
-
-
-@dataclass(frozen=True, slots=True)
-class Influence:
-    """What faults say of a pod, as annotations would; times in them count from `since` at the earliest."""
-
-    said: Mapping[str, str]
-    since: datetime
-
-    def over(self, annotations: Mapping[str, str]) -> dict[str, str]:
-        """They go before what the pod says itself, also of one container."""
-        kept = {name: value for name, value in annotations.items() if _general(name) not in self.said}
-        return {**kept, **self.said}
 
 
 class Faults:
@@ -40,7 +27,7 @@ class Faults:
 
     def put(self, faults: Iterable[Fault]) -> None:
         """These are in force from now on."""
-        self._active = tuple(sorted(faults, key=lambda fault: (fault.start, fault.name)))
+        self._active = tuple(sorted(faults, key=order))
 
     def is_cut_off(self, node: str) -> bool:
         """Whether nothing that the node says arrives."""
@@ -60,13 +47,11 @@ class Faults:
         return max((fault.delay_seconds for fault in self._of_node(node) if fault.type == NODE_SLOW), default=0.0)
 
     def on_pod(self, pod: ReadOnlyObject) -> Influence | None:
-        found = [fault for fault in self._active if fault.hits_pod(pod)]
-        if not found:
-            return None
-        said: dict[str, str] = {}
-        for fault in found:
-            said |= fault.behaviour
-        return Influence(said, found[-1].start)
+        return influence.on_pod(self._active, pod)
+
+    def as_used(self, pod: ReadOnlyObject) -> ReadOnlyObject:
+        """The pod with the memory that it uses under the faults."""
+        return influence.as_used(self._active, pod) if self._active else pod
 
     def reboot(self, node: str, now: datetime) -> None:
         """It was down and is up again."""
@@ -80,10 +65,3 @@ class Faults:
             return []
         obj = self._nodes.get(ObjectKey("", node))
         return [fault for fault in self._active if fault.hits_node(node, obj)]
-
-
-def _general(annotation: str) -> str:
-    """`kubeloop.io/liveness.app` -> `kubeloop.io/liveness`."""
-    if not annotation.startswith(PREFIX):
-        return annotation
-    return PREFIX + annotation.removeprefix(PREFIX).partition(".")[0]

@@ -5,7 +5,7 @@ Who is meant stands in a header, as one process plays many nodes. Facts: pkg/kub
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import orjson
 
@@ -14,7 +14,7 @@ from kubelet_sim.server.exchange import TEXT, Exchange, Refused
 from kubelet_sim.server.pods import Pods, running_ids
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.exposition import GAUGE, Family, Sample, text
-from kubeloop.apimachinery.meta import Object, ObjectKey
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.http_request import Request
 
@@ -23,10 +23,12 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _CHECKS = ((), ("log",), ("ping",), ("syncloop",))
 _NOT_FOUND = "404 page not found"
 
+AsUsed = Callable[[ReadOnlyObject], ReadOnlyObject]  # a pod -> with what it says that it uses under faults
+
 
 class NodePages:
-    def __init__(self, pods: Pods, nodes: Informer, clock: Clock) -> None:
-        self._pods, self._nodes, self._clock = pods, nodes, clock
+    def __init__(self, pods: Pods, nodes: Informer, as_used: AsUsed, clock: Clock) -> None:
+        self._pods, self._nodes, self._as_used, self._clock = pods, nodes, as_used, clock
 
     async def healthz(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         self._node(request, exchange)
@@ -45,11 +47,10 @@ class NodePages:
 
     async def metrics(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         node = self._node(request, exchange)
-        pods = self._pods.on(node["metadata"]["name"])
         if path == ("resource",):
-            families = node_usage.resource_metrics(node, pods, self._clock.now())
+            families = node_usage.resource_metrics(node, self._users(node), self._clock.now())
         elif not path:
-            families = _own_metrics(node, pods)
+            families = _own_metrics(node, self._pods.on(node["metadata"]["name"]))
         else:
             raise Refused(404, _NOT_FOUND)
         await _answer(request, exchange, text(families), _METRICS)
@@ -58,8 +59,11 @@ class NodePages:
         node = self._node(request, exchange)
         if path != ("summary",):
             raise Refused(404, _NOT_FOUND)
-        summary = node_usage.summary(node, self._pods.on(node["metadata"]["name"]), self._clock.now())
+        summary = node_usage.summary(node, self._users(node), self._clock.now())
         await _answer(request, exchange, orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode(), _JSON)
+
+    def _users(self, node: Object) -> list[ReadOnlyObject]:
+        return [self._as_used(pod) for pod in self._pods.on(node["metadata"]["name"])]
 
     def _node(self, request: Request, exchange: Exchange) -> Object:
         name = self._pods.asked_node(request, exchange)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kubelet_sim.server.cluster import Cluster
 from kubelet_sim.server.logs import ContainerLogs
-from kubelet_sim.server.node_pages import NodePages
+from kubelet_sim.server.node_pages import AsUsed, NodePages
 from kubelet_sim.server.pod_proxy import PodProxy
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.port_forward import PortForward
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
 
 def routes(
-    manager: Manager, informer: Informer, nodes: Informer, pods: Pods, end: End, real: ProcessRuntime | None = None
+    manager: Manager,
+    informer: Informer,
+    nodes: Informer,
+    pods: Pods,
+    as_used: AsUsed,
+    end: End,
+    real: ProcessRuntime | None = None,
 ) -> Routes:
     """`end` is told of simulated containers whose first process was killed. `real`: who has those that really run."""
     cluster = Cluster(manager.api, informer)
     logs = ContainerLogs(pods, manager.clock, cluster.answer, real)
     remote = Remote(manager.api, manager.clock, pods, logs, cluster, end, real)
-    node = NodePages(pods, nodes, manager.clock)
+    node = NodePages(pods, nodes, as_used, manager.clock)
     return {
         "attach": remote.attach,
         "containerLogs": logs.answer,

@@ -11,6 +11,7 @@ import httpx
 from controllers import catalog
 from controllers.scheduler import loop as scheduler
 from kubelet_sim import simulator
+from kubelet_sim.faults.definition import FAULTS
 from kubelet_sim.metrics.application import Application
 from kubelet_sim.metrics.registration import stand_for
 from kubelet_sim.metrics.scraper import Scraper
@@ -18,6 +19,7 @@ from kubelet_sim.settings import Settings
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.errors import ApiError, NotFound
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.quantity import parse
 from kubeloop.apimachinery.resource import API_SERVICES, DEPLOYMENTS, EVENTS, HORIZONTAL_POD_AUTOSCALERS, PODS
 from kubeloop.runtime.manager import Manager
 from kubeloop.testing.builders import a_deployment
@@ -43,7 +45,7 @@ def played(check: Any) -> None:
     processes = {
         "loops": a_loop(lambda manager: catalog.add_to(manager, catalog.LOOPS, catalog.Settings())),
         "scheduler": a_loop(scheduler.add_to),
-        "nodes": a_loop(partial(simulator.add_to, settings=Settings(nodes=2))),
+        "nodes": a_loop(partial(simulator.add_to, settings=Settings(nodes=2, faults=True))),
         "metrics": a_loop(server.add_to),
     }
     run_cluster(check, seed=7, processes=processes, webhook_transports=server.transport)
@@ -172,3 +174,42 @@ def test_a_metrics_server_that_stops_takes_its_api_along() -> None:
         assert "v1beta1.metrics.k8s.io" not in names
 
     played(check)
+
+
+def test_a_leak_by_a_fault_is_seen() -> None:
+    """What `kubectl top` shows grows from the fault on, and is as before when it is over."""
+
+    async def check(cluster: Cluster) -> None:
+        await served(cluster)
+        await a_web(cluster)
+        await cluster.eventually(partial(is_measured, cluster))
+        before = await memory(cluster)
+        fault = {
+            "apiVersion": FAULTS.api_version,
+            "kind": FAULTS.kind,
+            "metadata": {"name": "leak"},
+            "spec": {"type": "PodBehaviour", "pods": {}, "behaviour": {"memory-usage": "500Mi"}, "duration": "1m"},
+        }
+        await cluster.api.create(FAULTS, fault)
+        await cluster.clock.sleep(30)
+
+        assert ("32Mi", "500Mi") == (before, await memory(cluster))
+        await cluster.clock.sleep(60)
+        assert before == await memory(cluster)
+
+    played(check)
+
+
+async def memory(cluster: Cluster) -> str:
+    """Of the only pod."""
+    (pod,) = (await cluster.api.request("GET", f"{METRICS}/pods"))["items"]
+    (container,) = pod["containers"]
+    return _mebibytes(container["usage"]["memory"])
+
+
+def _mebibytes(text: str) -> str:
+    return f"{round(parse(text).value() / 2**20)}Mi"
+
+
+async def is_measured(cluster: Cluster) -> bool:
+    return bool((await cluster.api.request("GET", f"{METRICS}/pods"))["items"])
