@@ -72,6 +72,11 @@ class NodeImages:
         store = self._store(node)
         return store.names if store else frozenset()
 
+    def bytes_on(self, node: str) -> int:
+        """What they take there together."""
+        store = self._store(node)
+        return sum(store.sizes.values()) if store else 0
+
     def add(self, node: str, references: Iterable[str]) -> None:
         """They have been pulled. Makes room where the disk fills up."""
         store = self._store(node)

@@ -25,6 +25,7 @@ from kubelet_sim.pool import Pool, PoolReconciler
 from kubelet_sim.pressure import PressureReconciler, Pressures
 from kubelet_sim.runtime import Simulated
 from kubelet_sim.served_kind import ServedKind
+from kubelet_sim.server.node_pages import Usage
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.routes import routes
 from kubelet_sim.server.server import KubeletServer, Serving
@@ -209,7 +210,7 @@ def add_to(
             pod_reconciler.end(key, container, exit_code)
             pod_controller.enqueue(key)
 
-        found = routes(manager, pods, nodes, seen, faults.as_used, end, real)
+        found = routes(manager, pods, nodes, seen, Usage(faults.as_used, images.bytes_on), end, real)
         manager.add_task("kubelet: serve", KubeletServer(serving, found).run)
 
 

@@ -6,15 +6,22 @@ Who is meant stands in a header, as one process plays many nodes. Facts: pkg/kub
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import orjson
 
 from kubelet_sim.server import node_usage
 from kubelet_sim.server.exchange import TEXT, Exchange, Refused
+from kubelet_sim.server.node_disks import claims_of
 from kubelet_sim.server.pods import Pods, running_ids
 from kubeloop.apimachinery.clock import Clock
+from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.exposition import GAUGE, Family, Sample, text
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject
+from kubeloop.apimachinery.quantity import parse
+from kubeloop.apimachinery.resource import PERSISTENT_VOLUME_CLAIMS
+from kubeloop.client.api import Api
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.http_request import Request
 
@@ -23,12 +30,18 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _CHECKS = ((), ("log",), ("ping",), ("syncloop",))
 _NOT_FOUND = "404 page not found"
 
-AsUsed = Callable[[ReadOnlyObject], ReadOnlyObject]  # a pod -> with what it says that it uses under faults
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`of_pod`: a pod with what it says that it uses, under faults, too. `of_images`: the bytes of those on a node."""
+
+    of_pod: Callable[[ReadOnlyObject], ReadOnlyObject]
+    of_images: Callable[[str], int]
 
 
 class NodePages:
-    def __init__(self, pods: Pods, nodes: Informer, as_used: AsUsed, clock: Clock) -> None:
-        self._pods, self._nodes, self._as_used, self._clock = pods, nodes, as_used, clock
+    def __init__(self, api: Api, pods: Pods, nodes: Informer, usage: Usage, clock: Clock) -> None:
+        self._api, self._pods, self._nodes, self._usage, self._clock = api, pods, nodes, usage, clock
 
     async def healthz(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         self._node(request, exchange)
@@ -59,11 +72,24 @@ class NodePages:
         node = self._node(request, exchange)
         if path != ("summary",):
             raise Refused(404, _NOT_FOUND)
-        summary = node_usage.summary(node, self._users(node), self._clock.now())
+        pods, image_bytes = self._users(node), self._usage.of_images(node["metadata"]["name"])
+        claims = await self._claims(pods)
+        summary = node_usage.summary(node, pods, self._clock.now(), image_bytes, claims)
         await _answer(request, exchange, orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode(), _JSON)
 
     def _users(self, node: Object) -> list[ReadOnlyObject]:
-        return [self._as_used(pod) for pod in self._pods.on(node["metadata"]["name"])]
+        return [self._usage.of_pod(pod) for pod in self._pods.on(node["metadata"]["name"])]
+
+    async def _claims(self, pods: Sequence[ReadOnlyObject]) -> dict[ObjectKey, int]:
+        """The claims of the pods that are bound, with what they hold in bytes."""
+        found: dict[ObjectKey, int] = {}
+        for key in sorted(claims_of(pods)):
+            with suppress(NotFound):
+                claim = await self._api.get(PERSISTENT_VOLUME_CLAIMS, key.name, key.namespace)
+                capacity = ((claim.get("status") or {}).get("capacity") or {}).get("storage")
+                if capacity:
+                    found[key] = parse(str(capacity)).value()
+        return found
 
     def _node(self, request: Request, exchange: Exchange) -> Object:
         name = self._pods.asked_node(request, exchange)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from kubelet_sim import consumption, usage
+from kubelet_sim import consumption, usage, volume_usage
 from kubelet_sim.metrics.readings import SYSTEM
+from kubelet_sim.server import node_disks
 from kubeloop.apimachinery.exposition import COUNTER, GAUGE, Family, Sample
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, metadata
 from kubeloop.apimachinery.quantity import parse
@@ -53,39 +55,74 @@ def _of_container(pod: ReadOnlyObject, container: Mapping[str, Any], started: st
     )
 
 
-def summary(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime) -> Object:
-    """A stats.Summary."""
+def summary(
+    node: ReadOnlyObject,
+    pods: Sequence[ReadOnlyObject],
+    now: datetime,
+    image_bytes: int = 0,
+    claims: node_disks.Claims = MappingProxyType({}),
+) -> Object:
+    """A stats.Summary. `image_bytes`: what its images take. `claims`: those of the pods that are bound."""
     time, used = format_time(now), [(pod, of_pod(pod, now)) for pod in pods]
     whole = _of_node(node, [one for _, containers in used for one in containers], now)
     capacity = (node.get("status") or {}).get("capacity") or {}
     memory, storage = (int(parse(str(capacity.get(name) or "0")).approximate()) for name in ("memory", _STORAGE))
+    disks = node_disks.Disks(storage, memory, image_bytes)
+    running = [(pod, containers) for pod, containers in used if containers]
+    on_disk = sum(volume_usage.on_disk(pod, now) + node_disks.of_files(pod) for pod, _ in running)
+    of_pods = _sum([one for _, containers in running for one in containers], "pods", whole.started_at)
     return {
         "node": {
             "nodeName": metadata(node)["name"],
+            "systemContainers": [
+                {"name": one.name, "startTime": one.started_at, **_shown(one, time, memory)}
+                for one in (_system(node, now), of_pods)
+            ],
             "startTime": whole.started_at,
             **_shown(whole, time, memory),
-            "fs": _disk(whole.storage, time, storage),
+            "fs": node_disks.file_system(storage, round(whole.storage) + on_disk, time),
+            "runtime": node_disks.of_images(disks, time),
+            "swap": _no_swap(time),
         },
-        "pods": [
-            {
-                "podRef": {name: metadata(pod)[name] for name in ("name", "namespace", "uid")},
-                "startTime": (pod.get("status") or {}).get("startTime"),
-                "containers": [
-                    {
-                        "name": one.name,
-                        "startTime": one.started_at,
-                        **_shown(one, time, memory),
-                        "rootfs": _disk(one.storage, time, storage),
-                    }
-                    for one in containers
-                ],
-                **_shown(_sum(containers), time, memory),
-                "ephemeral-storage": _disk(_sum(containers).storage, time, storage),
-            }
-            for pod, containers in used
-            if containers
-        ],
+        "pods": [_of_pod(pod, containers, disks, claims, now, time) for pod, containers in running],
     }
+
+
+def _of_pod(
+    pod: ReadOnlyObject,
+    containers: Sequence[Used],
+    disks: node_disks.Disks,
+    claims: node_disks.Claims,
+    now: datetime,
+    time: str,
+) -> Object:
+    """A stats.PodStats. Logs are told of and take nothing."""
+    whole, volumes = _sum(containers), node_disks.volumes(pod, disks, claims, now, time)
+    on_disk = volume_usage.on_disk(pod, now) + node_disks.of_files(pod)
+    return {
+        "podRef": {name: metadata(pod)[name] for name in ("name", "namespace", "uid")},
+        "startTime": (pod.get("status") or {}).get("startTime"),
+        "containers": [
+            {
+                "name": one.name,
+                "startTime": one.started_at,
+                **_shown(one, time, disks.memory),
+                "rootfs": node_disks.file_system(disks.storage, round(one.storage), time),
+                "logs": node_disks.file_system(disks.storage, 0, time, 1),
+                "swap": _no_swap(time),
+            }
+            for one in containers
+        ],
+        **_shown(whole, time, disks.memory),
+        **({"volume": volumes} if volumes else {}),
+        "ephemeral-storage": node_disks.file_system(disks.storage, round(whole.storage) + on_disk, time),
+        "process_stats": {"process_count": len(containers)},
+        "swap": _no_swap(time),
+    }
+
+
+def _no_swap(time: str) -> Object:
+    return {"time": time, "swapUsageBytes": 0}
 
 
 def _shown(used: Used, time: str, memory_capacity: int) -> Object:
@@ -106,15 +143,6 @@ def _shown(used: Used, time: str, memory_capacity: int) -> Object:
     }
 
 
-def _disk(used: float, time: str, capacity: int) -> Object:
-    return {
-        "time": time,
-        "availableBytes": max(0, capacity - round(used)),
-        "capacityBytes": capacity,
-        "usedBytes": round(used),
-    }
-
-
 def _sum(containers: Sequence[Used], name: str = "", started_at: str = "") -> Used:
     return Used(
         name,
@@ -128,10 +156,14 @@ def _sum(containers: Sequence[Used], name: str = "", started_at: str = "") -> Us
 
 def _of_node(node: ReadOnlyObject, containers: Sequence[Used], now: datetime) -> Used:
     """Its containers, and its system, since it was registered."""
+    system = _system(node, now)
+    return _sum([*containers, system], metadata(node)["name"], system.started_at)
+
+
+def _system(node: ReadOnlyObject, now: datetime) -> Used:
     started_at = metadata(node)["creationTimestamp"]
     age = max(0.0, seconds_since(started_at, now))
-    system = Used("", started_at, SYSTEM["cpu"], SYSTEM["cpu"] * age, SYSTEM["memory"], 0.0)
-    return _sum([*containers, system], metadata(node)["name"], started_at)
+    return Used("kubelet", started_at, SYSTEM["cpu"], SYSTEM["cpu"] * age, SYSTEM["memory"], 0.0)
 
 
 def resource_metrics(node: ReadOnlyObject, pods: Sequence[ReadOnlyObject], now: datetime) -> Iterator[Family]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kubelet_sim.server.cluster import Cluster
 from kubelet_sim.server.logs import ContainerLogs
-from kubelet_sim.server.node_pages import AsUsed, NodePages
+from kubelet_sim.server.node_pages import NodePages, Usage
 from kubelet_sim.server.pod_proxy import PodProxy
 from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.port_forward import PortForward
@@ -24,7 +24,7 @@ def routes(
     informer: Informer,
     nodes: Informer,
     pods: Pods,
-    as_used: AsUsed,
+    usage: Usage,
     end: End,
     real: ProcessRuntime | None = None,
 ) -> Routes:
@@ -32,7 +32,7 @@ def routes(
     cluster = Cluster(manager.api, informer)
     logs = ContainerLogs(pods, manager.clock, cluster.answer, real)
     remote = Remote(manager.api, manager.clock, pods, logs, cluster, end, real)
-    node = NodePages(pods, nodes, as_used, manager.clock)
+    node = NodePages(manager.api, pods, nodes, usage, manager.clock)
     return {
         "attach": remote.attach,
         "containerLogs": logs.answer,

@@ -109,6 +109,7 @@ def test_a_kubelet_tells_of_its_node(web: Kubectl, stack: Stack) -> None:
         pod["podRef"]["name"],
         pod["containers"][0]["cpu"]["usageNanoCores"],
     )
+    assert "kube-api-access" in pod["volume"][0]["name"] and summary["node"]["runtime"]["imageFs"]["usedBytes"]
     assert 'kubelet_node_name{node="node-0"} 1' in ask("metrics")
     assert f'namespace="{web.namespace}",pod="web"' in ask("metrics/resource")
     assert "tick" in eventually(lambda: ask(f"containerLogs/{web.namespace}/web/main"), "it logs something")
