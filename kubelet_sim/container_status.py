@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import hooks, probing, readiness, restarts
-from kubelet_sim.moments import backoff_seconds
+from kubelet_sim import hooks, image_volumes, moments, probing, readiness, restarts
 from kubelet_sim.observations import START_ERROR
+from kubelet_sim.scene import Scene
 from kubelet_sim.state import Container, ContainerSpec, PodRuntime, PodSpec, Role, Run, State
-from kubelet_sim.tales import image_error, pull_error
+from kubelet_sim.tales import pull_error, refusal
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.times import format_time
 
@@ -29,7 +29,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
     run = container.run
     status: Object = {
         "name": spec.name,
-        "state": _state(pod, runtime, spec, container),
+        "state": _state(pod, runtime, spec, container, now),
         "lastState": _last_state(pod, spec, container),
         "ready": readiness.is_ready(spec, container, now),
         "restartCount": container.restarts,
@@ -45,7 +45,7 @@ def status_of(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container:
     return status | ({"volumeMounts": mounts} if mounts else {})
 
 
-def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
+def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container, now: datetime) -> Object:
     if container.state is State.RUNNING:
         return {"running": {"startedAt": _time(container.run)}}
     if _shows_its_end(container) and container.run and not _failed_to_start(pod, spec, container):
@@ -55,7 +55,7 @@ def _state(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Co
             return {"terminated": _terminated(container.run)}
         if spec.role is Role.REGULAR and _was_initialized(pod, runtime):
             return {"terminated": dict(_UNKNOWN)}
-    return {"waiting": _waiting(pod, runtime, spec, container)}
+    return {"waiting": _waiting(pod, runtime, spec, container, now)}
 
 
 def _shows_its_end(container: Container) -> bool:
@@ -79,10 +79,10 @@ def _was_initialized(pod: PodSpec, runtime: PodRuntime) -> bool:
     return has_begun or all(container.run and container.run.exit_code == 0 for container in init)
 
 
-def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container) -> Object:
+def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: Container, now: datetime) -> Object:
     image = container.image or spec.image
     if container.state is State.IMAGE_ERROR:
-        reason, message = image_error(spec)
+        reason, message = refusal(spec.image)
         return {"reason": reason, "message": message}
     if container.state is State.PULL_FAILED:
         return {"reason": "ErrImagePull", "message": pull_error(image)}
@@ -93,7 +93,7 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
         message = runtime.config_errors.get(spec.name, "")
         return {"reason": "CreateContainerConfigError", **({"message": message} if message else {})}
     if container.state is State.CRASH_BACKOFF:
-        delay = _spelled(backoff_seconds(container.crashes))
+        delay = _spelled(moments.backoff_seconds(container.crashes))
         message = f"back-off {delay} restarting failed container={spec.name} pod={pod.title}"
         return {"reason": "CrashLoopBackOff", "message": message}
     if container.state is State.RESET and container.run:
@@ -102,6 +102,12 @@ def _waiting(pod: PodSpec, runtime: PodRuntime, spec: ContainerSpec, container: 
         return {"reason": hooks.FAILED, "message": container.run.hook_error}
     if _failed_to_start(pod, spec, container) and container.run:
         return {"reason": "RunContainerError", "message": container.run.message}
+    if container.state is State.WAITING:
+        scene = Scene(pod, runtime, spec, container, now)
+        for one in runtime.volume_images:
+            reason, message = image_volumes.waiting(one)
+            if reason and one.name in spec.mounted and moments.its_place(scene) is not None:
+                return {"reason": reason, "message": message}
     return {"reason": "PodInitializing" if pod.has_init_containers else "ContainerCreating"}
 
 

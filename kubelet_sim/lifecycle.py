@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubelet_sim import allocation, readiness, transitions
+from kubelet_sim import allocation, image_volumes, readiness, transitions
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pod_status import status_of
 from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
@@ -43,14 +43,15 @@ def plan(
     runtime, before = _until_deadline(pod, runtime, now)
     runtime, judged = _judge(pod, runtime, now, sentence)
     runtime, ordered = _order_to_stop(pod, runtime, now)
+    runtime, pulled, volumes_at = image_volumes.advance(pod, runtime, now)
     runtime, happened, next_step_at = transitions.advance(pod, runtime, now)
     runtime, resized = allocation.actuate(obj, runtime, now)
     is_over = not runtime.is_running
     return Plan(
         runtime=runtime,
         status=status_of(obj, pod, runtime, now),
-        happenings=[*before, *judged, *ordered, *happened, *resized],
-        wake_at=_wake_at(pod, runtime, now, next_step_at),
+        happenings=[*before, *judged, *ordered, *pulled, *happened, *resized],
+        wake_at=_wake_at(pod, runtime, now, next_step_at, volumes_at),
         is_removable=is_over and pod.deletion_deadline is not None,
     )
 
@@ -99,8 +100,8 @@ def _order_to_stop(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[Po
     return runtime._replace(stopping_since=now), told
 
 
-def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime, next_step_at: datetime | None) -> datetime | None:
-    moments = [next_step_at, readiness.next_change(pod, runtime, now)]
+def _wake_at(pod: PodSpec, runtime: PodRuntime, now: datetime, *steps_at: datetime | None) -> datetime | None:
+    moments = [*steps_at, readiness.next_change(pod, runtime, now)]
     if runtime.resizing and now < allocation.ends_at(runtime.resizing):
         moments.append(allocation.ends_at(runtime.resizing))
     if runtime.verdict is None and pod.phase not in TERMINAL:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kubelet_sim import images, probing, restarts
 from kubelet_sim.annotations import NEVER
 from kubelet_sim.scene import Scene
-from kubelet_sim.state import UP, Container, ContainerSpec, Role, State
+from kubelet_sim.state import UP, Container, ContainerSpec, Pull, Role, State
 from kubeloop.apimachinery.times import moment_after
 
 FIRST_BACKOFF_SECONDS = 10.0
@@ -25,8 +25,19 @@ _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
 def its_turn(scene: Scene) -> datetime | None:
     """Init containers go one by one; those that come before must have ended well, sidecars have started."""
-    if scene.runtime.starts_nothing or scene.runtime.mount_errors or scene.runtime.unattached:
+    if scene.runtime.starts_nothing or not scene.runtime.is_mounted or _waits_for_image_of_volume(scene):
         return None
+    return its_place(scene)
+
+
+def _waits_for_image_of_volume(scene: Scene) -> bool:
+    """All are tried before anything starts, and those that it mounts have to be there."""
+    known = scene.runtime.volume_images
+    return any(not one.is_tried or (one.pull is not Pull.DONE and one.name in scene.spec.mounted) for one in known)
+
+
+def its_place(scene: Scene) -> datetime | None:
+    """The same as far as the pod's other containers go."""
     turn = _AT_ONCE
     if scene.spec.role is Role.EPHEMERAL:
         return turn
@@ -121,14 +132,17 @@ def is_image_refused(scene: Scene) -> bool:
 
 
 def is_image_present(scene: Scene) -> bool:
-    """Whether the container needs no pull: its image is on the node, or comes with another container of the pod."""
+    """Whether the container needs no pull: its image is on the node, or comes with something else of the pod."""
     spec = scene.spec
     if spec.is_never_pulled:
         return True
     if spec.is_always_pulled or spec.is_real or not spec.behaviour.is_pullable:
         return False
-    return images.reference(spec.image) in scene.runtime.images or any(
-        one is not scene.container and one.image == spec.image for one in scene.runtime.containers
+    reference, runtime = images.reference(spec.image), scene.runtime
+    return (
+        reference in runtime.images
+        or any(one is not scene.container and one.image == spec.image for one in runtime.containers)
+        or any(one.pull is Pull.DONE and images.reference(one.reference) == reference for one in runtime.volume_images)
     )
 
 

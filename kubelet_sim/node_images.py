@@ -12,8 +12,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 
-from kubelet_sim import images
-from kubelet_sim.state import FIELDS, STATUS_FIELDS, PodRuntime, PodSpec, State
+from kubelet_sim import image_volumes, images
+from kubelet_sim.state import FIELDS, STATUS_FIELDS, PodRuntime, PodSpec, Pull, State
 from kubelet_sim.usage import STORAGE
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject
@@ -176,6 +176,9 @@ def pulled(pod: PodSpec, runtime: PodRuntime) -> Iterator[str]:
         image = container.image or (container.run.image if container.run else "")
         if container.state in _PULLED_BEFORE and image and not spec.is_real:
             yield images.reference(image)
+    for one in runtime.volume_images:
+        if one.pull is Pull.DONE:
+            yield images.reference(one.reference)
 
 
 def _largest(store: _Store) -> list[tuple[str, int]]:
@@ -195,12 +198,14 @@ def _of_spec(pod: ReadOnlyObject) -> Iterator[str]:
     for containers in dict.fromkeys(FIELDS.values()):
         for one in spec.get(containers) or ():
             yield images.reference(one.get("image") or "")
+    yield from map(images.reference, image_volumes.references(pod))
 
 
 def _of_status(pod: ReadOnlyObject) -> Iterator[str]:
-    """Of those containers that have run."""
+    """Of those containers that have run, and of the volumes that were there for them."""
     status = pod.get("status") or {}
     for statuses in dict.fromkeys(STATUS_FIELDS.values()):
         for one in status.get(statuses) or ():
             if one.get("imageID"):
                 yield images.reference(one["image"])
+                yield from map(images.reference, image_volumes.references(pod))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubelet_sim import restarting
 from kubelet_sim.phase import TERMINAL
-from kubelet_sim.state import PodRuntime, PodSpec, Role, State
+from kubelet_sim.state import PodRuntime, PodSpec, Pull, Role, State
 from kubeloop.apimachinery import conditions
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
 from kubeloop.apimachinery.times import format_time
@@ -77,7 +77,7 @@ def has_sandbox(runtime: PodRuntime) -> bool:
     """The pod has its network: shown from when its first container got past pulling, to save a write."""
     return any(
         container.run or container.state not in (State.WAITING, State.PULLING) for container in runtime.containers
-    )
+    ) or any(image.failures or image.pull is Pull.REFUSED for image in runtime.volume_images)
 
 
 def _condition(before: Mapping[str, Any], type_: str, outcome: Outcome, generation: int | None, now: str) -> Object:

@@ -107,7 +107,8 @@ class PodReconciler:
         runtime = self._with_images(obj, runtime)
         plan = lifecycle.plan(obj, pod, runtime, self._clock.now(), self._pressures.sentence(pod.uid))
         self._runtimes[key] = plan.runtime
-        if plan.runtime.containers is not runtime.containers:
+        before, after = ((one.containers, one.volume_images) for one in (runtime, plan.runtime))
+        if any(one is not other for one, other in zip(before, after, strict=True)):
             self._images.add(_node_of(obj), pulled(pod, plan.runtime))
         await self._tell(obj, plan.happenings)
         await self._containers.carry_out(obj, pod, plan.runtime)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import allocation
+from kubelet_sim import allocation, image_volumes
 from kubelet_sim.container_status import NEVER_SEEN
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.probes import Kind, Probe
@@ -35,6 +35,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
     status = obj.get("status") or {}
     reported = {(field, one["name"]): one for field in set(STATUS_FIELDS.values()) for one in status.get(field) or ()}
     never_taken = pod.phase in TERMINAL and not reported
+    is_real = any(spec.is_real for spec in pod.containers)
     return PodRuntime(
         uid=pod.uid,
         arrived_at=_time(status.get("startTime")) or now,
@@ -48,6 +49,8 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         host_ip=status.get("hostIP") or host_ip,
         is_rejected=never_taken,
         allocated=allocation.of_status(obj),
+        # Nobody looks at the images of what is real.
+        volume_images=() if is_real else image_volumes.of_spec(obj, any(map(_has_run, reported.values()))),
     )
 
 
@@ -106,6 +109,10 @@ def _ended_run(terminated: Mapping[str, Any] | None, image: str) -> Run | None:
         terminated.get("reason") or "",
         terminated.get("message") or "",
     )
+
+
+def _has_run(status: Mapping[str, Any]) -> bool:
+    return bool(status.get("imageID"))
 
 
 def _time(text: str | None) -> datetime | None:

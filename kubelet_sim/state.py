@@ -42,6 +42,17 @@ class State(StrEnum):
     RESET = "reset"
 
 
+class Pull(StrEnum):
+    """How far the image of an `image` volume is. REFUSED: it is not even asked for, and never will be."""
+
+    AHEAD = "ahead"
+    UNDER_WAY = "under way"
+    FAILED = "failed"
+    BACKOFF = "backoff"
+    REFUSED = "refused"
+    DONE = "done"
+
+
 UP = (State.CREATING, State.HOOK_FAILED, State.RUNNING)  # something of the container may be alive
 
 
@@ -77,6 +88,11 @@ class ContainerSpec(NamedTuple):
     fields: Mapping[str, Any]
     behaviour: Behaviour
     is_real: bool = False
+
+    @property
+    def mounted(self) -> frozenset[str]:
+        """The names of the volumes that it mounts."""
+        return frozenset(mount["name"] for mount in self.fields.get("volumeMounts") or ())
 
     @property
     def is_never_pulled(self) -> bool:
@@ -201,6 +217,21 @@ class Resizing:
     pod_before: Mapping[str, Any]
 
 
+class VolumeImage(NamedTuple):
+    """Of the volume `name`. `since`: when it came so far."""
+
+    name: str
+    reference: str
+    policy: str
+    pull: Pull
+    since: datetime | None = None
+    failures: int = 0
+
+    @property
+    def is_tried(self) -> bool:
+        return self.pull not in (Pull.AHEAD, Pull.UNDER_WAY)
+
+
 class PodRuntime(NamedTuple):
     """`containers` are in the order of `PodSpec.containers`. `stopping_since`: the pod is to end."""
 
@@ -220,6 +251,7 @@ class PodRuntime(NamedTuple):
     missing_pull_secrets: tuple[str, ...] = ()
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had
+    volume_images: tuple[VolumeImage, ...] = ()
     # Container name -> resources; those of the pod as a whole are allocation.POD's.
     allocated: Mapping[str, Mapping[str, Any]] = NOTHING
     resize_pending: Verdict | None = None
@@ -234,6 +266,11 @@ class PodRuntime(NamedTuple):
     @property
     def has_unstarted(self) -> bool:
         return any(container.run is None for container in self.containers)
+
+    @property
+    def is_mounted(self) -> bool:
+        """Its volumes are there, but for images."""
+        return not self.mount_errors and not self.unattached
 
     @property
     def starts_nothing(self) -> bool:

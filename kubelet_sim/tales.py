@@ -21,38 +21,46 @@ def pulling(scene: Scene) -> Sequence[Happening]:
 
 
 def _pulling(scene: Scene) -> Sequence[Happening]:
-    return (Happening("Normal", "Pulling", f'Pulling image "{scene.spec.image}"', scene.spec),)
+    return (begins_pull(scene.spec.image, scene.spec),)
+
+
+def begins_pull(image: str, spec: ContainerSpec | None = None) -> Happening:
+    """`spec`: of the container that it is for; one of a volume is the pod's. So with those that follow."""
+    return Happening("Normal", "Pulling", f'Pulling image "{image}"', spec)
 
 
 def image_refused(scene: Scene) -> Sequence[Happening]:
-    reason, message = image_error(scene.spec)
-    told = "InspectFailed" if reason == INVALID_NAME else reason
-    return (
-        Happening("Warning", told, message, scene.spec),
-        Happening("Warning", "Failed", f"Error: {reason}", scene.spec),
-    )
+    reason, _ = refusal(scene.spec.image)
+    return refused(scene.spec.image, scene.spec), Happening("Warning", "Failed", f"Error: {reason}", scene.spec)
 
 
-def image_error(spec: ContainerSpec) -> tuple[str, str]:
+def refused(image: str, spec: ContainerSpec | None = None) -> Happening:
+    reason, message = refusal(image)
+    return Happening("Warning", "InspectFailed" if reason == INVALID_NAME else reason, message, spec)
+
+
+def refusal(image: str) -> tuple[str, str]:
     """Reason and message of an image that is not asked for."""
-    if spec.behaviour.image_error:
-        return INVALID_NAME, spec.behaviour.image_error
-    return "ErrImageNeverPull", images.never_pulled(spec.image)
+    error = images.name_error(image)
+    return (INVALID_NAME, error) if error else ("ErrImageNeverPull", images.never_pulled(image))
 
 
 def pull_failed(scene: Scene) -> Sequence[Happening]:
-    message = f'Failed to pull image "{scene.spec.image}": {pull_error(scene.spec.image)}'
-    return (
-        Happening("Warning", "Failed", message, scene.spec),
-        Happening("Warning", "Failed", "Error: ErrImagePull", scene.spec),
-    )
+    error = Happening("Warning", "Failed", "Error: ErrImagePull", scene.spec)
+    return not_pulled(scene.spec.image, scene.spec), error
+
+
+def not_pulled(image: str, spec: ContainerSpec | None = None) -> Happening:
+    return Happening("Warning", "Failed", f'Failed to pull image "{image}": {pull_error(image)}', spec)
 
 
 def pull_backoff(scene: Scene) -> Sequence[Happening]:
-    return (
-        Happening("Normal", "BackOff", f'Back-off pulling image "{scene.spec.image}"', scene.spec),
-        Happening("Warning", "Failed", "Error: ImagePullBackOff", scene.spec),
-    )
+    error = Happening("Warning", "Failed", "Error: ImagePullBackOff", scene.spec)
+    return backs_off(scene.spec.image, scene.spec), error
+
+
+def backs_off(image: str, spec: ContainerSpec | None = None) -> Happening:
+    return Happening("Normal", "BackOff", f'Back-off pulling image "{image}"', spec)
 
 
 def config_error(scene: Scene) -> Sequence[Happening]:
@@ -72,13 +80,15 @@ def _pulled(scene: Scene) -> Happening:
 
 
 def _newly_pulled(scene: Scene) -> Happening:
-    size = images.size_bytes(images.reference(scene.spec.image))
-    duration = _spelled(scene.runtime.pull_seconds)
+    return newly_pulled(scene.spec.image, scene.runtime.pull_seconds, scene.spec)
+
+
+def newly_pulled(image: str, pull_seconds: float, spec: ContainerSpec | None = None) -> Happening:
+    size, duration = images.size_bytes(images.reference(image)), _spelled(pull_seconds)
     message = (
-        f'Successfully pulled image "{scene.spec.image}" in {duration} ({duration} including waiting).'
-        f" Image size: {size} bytes."
+        f'Successfully pulled image "{image}" in {duration} ({duration} including waiting). Image size: {size} bytes.'
     )
-    return Happening("Normal", "Pulled", message, scene.spec)
+    return Happening("Normal", "Pulled", message, spec)
 
 
 def restart(scene: Scene) -> Sequence[Happening]:
@@ -89,8 +99,12 @@ def restart(scene: Scene) -> Sequence[Happening]:
 
 
 def _present(scene: Scene) -> Happening:
-    message = f'Container image "{scene.spec.image}" already present on machine and can be accessed by the pod'
-    return Happening("Normal", "Pulled", message, scene.spec)
+    return is_present(scene.spec.image, scene.spec)
+
+
+def is_present(image: str, spec: ContainerSpec | None = None) -> Happening:
+    message = f'Container image "{image}" already present on machine and can be accessed by the pod'
+    return Happening("Normal", "Pulled", message, spec)
 
 
 def _started(scene: Scene) -> Sequence[Happening]:
