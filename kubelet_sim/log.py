@@ -9,7 +9,8 @@ for each of its containers, or with `.NAME` appended for one of them. A line eac
       every 5s: GET /healthz 200, request {n}      again and again, the first time after 5s; {n} counts from 1
       stderr: deprecated flag --x                  on the standard error stream; `after 3s: stderr: …` goes too
 
-A container of which neither says anything logs one line about itself, but for a shell that waits for somebody.
+A container of which neither says anything logs one line about itself, but for a shell that waits for somebody. An
+annotation that cannot be understood is left out, and the log begins by saying so, where lines are missed.
 """
 
 from __future__ import annotations
@@ -72,9 +73,10 @@ def lines(
     pod: ReadOnlyObject, container: Mapping[str, Any], started_at: datetime, from_seconds: float = 0.0
 ) -> Iterator[Line]:
     """In order, perhaps without end. What repeats itself may be left out before `from_seconds`."""
-    known = environment(pod, container)
-    statements = said(annotations_of(pod), container["name"])
+    known, annotations = environment(pod, container), annotations_of(pod)
+    statements, problem = said(annotations, container["name"]), misunderstood(annotations, container["name"])
     sources = [_of_statement(one, from_seconds) for one in statements]
+    sources += [iter((Line(0.0, STDERR, f"kubeloop: {problem}"),))] if problem else []
     printed = _of_command(pod, container, known, started_at, from_seconds)
     begun = list(islice(printed, _FIRST_WORDS))
     sources += [iter(begun), printed]
@@ -90,11 +92,20 @@ def check(container: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
 
 
 def said(annotations: Mapping[str, str], container: str) -> Sequence[Said]:
-    """Nothing where it cannot be understood: an event has told that."""
+    """Nothing where it cannot be understood."""
     try:
         return _parsed(words.said(container, annotations, "log"))
     except BehaviourError:
         return ()
+
+
+def misunderstood(annotations: Mapping[str, str], container: str) -> str:
+    """Why the annotation cannot be understood; "" where it can."""
+    try:
+        check({"name": container}, annotations)
+    except BehaviourError as problem:
+        return str(problem)
+    return ""
 
 
 @lru_cache(maxsize=1024)  # pods of a template share it; full: the least recent is read again
@@ -108,7 +119,7 @@ def _statement(line: str) -> Said:
     word, time, stream, text = match.groups()
     seconds = words.seconds("log", time) if word else 0.0
     if word == "every" and seconds < _SHORTEST_SECONDS:
-        raise words.error("log", f"every {time} is too often: write 10ms or more")
+        raise words.error("log", f"every {time} is too often: write every 10ms or more")
     return Said(seconds, STDERR if stream else STDOUT, text, word == "every")
 
 

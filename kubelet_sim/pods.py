@@ -31,7 +31,7 @@ from kubelet_sim.state import Happening, PodRuntime, PodSpec
 from kubelet_sim.statuses import PodStatuses
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, key_of, uid_of
+from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, annotations_of, key_of, uid_of
 from kubeloop.apimachinery.resource import PODS
 from kubeloop.apimachinery.times import moment_after
 from kubeloop.client.api import Api
@@ -77,6 +77,7 @@ class PodReconciler:
         self._arrivals = Arrivals(api, pods, nodes, self._ledger, pressures, wake, self._stages.takes)
         self._references = References(api, clock)
         self._runtimes: dict[ObjectKey, PodRuntime] = {}
+        self._reannotated: set[ObjectKey] = set()  # pods whose annotations say something else than when they came
         self._removed: set[str] = set()  # uids whose removal was asked for: a finalizer may keep their objects
         pods.add_handler(self._note)
         pods.index_field("spec.nodeName")
@@ -100,6 +101,7 @@ class PodReconciler:
         known = await self._runtime(obj, pod)
         if known is None:
             return RequeueAfter(_MAKING_ROOM_SECONDS)
+        await self._tell_of_annotations(obj)
         runtime = await self._with_observations(obj, pod, known)
         runtime = await self._with_references(obj, runtime)
         runtime = await self._with_volumes(obj, pod, runtime)
@@ -207,6 +209,12 @@ class PodReconciler:
             await self._tell(obj, [told])
             return runtime
         return runtime._replace(ip=self._address(obj, runtime.ip, identity))
+
+    async def _tell_of_annotations(self, obj: ReadOnlyObject) -> None:
+        """What is wrong with them, where somebody has changed them."""
+        if key_of(obj) in self._reannotated:
+            self._reannotated.discard(key_of(obj))
+            await self._tell(obj, [tales.annotation_error(error) for error in pod_spec.annotation_errors(obj)])
 
     async def _with_observations(self, obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime) -> PodRuntime:
         """Remembered at once: what has been observed is not told twice."""
@@ -334,6 +342,8 @@ class PodReconciler:
             return  # a node may have gone before its pods, whose runtimes stay until they do
         if delta.new is None or _uid_changed(delta):
             self._forget(delta.old or obj)
+        elif delta.old is not None and annotations_of(delta.old) != annotations_of(delta.new):
+            self._reannotated.add(key_of(obj))
         if delta.new is not None:
             self.remember(delta.new)
 
@@ -353,6 +363,7 @@ class PodReconciler:
     def _forget(self, obj: Object) -> None:
         key, uid = key_of(obj), uid_of(obj)
         self._runtimes.pop(key, None)
+        self._reannotated.discard(key)
         self._statuses.forget(key)
         self._late.pop(key, None)
         self._stages.forget(key)

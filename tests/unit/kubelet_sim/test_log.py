@@ -114,11 +114,13 @@ def test_a_container_of_which_nothing_is_known_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("text", ["every soon: x", "after 5: x", "every 1ms: x"])
 def test_a_senseless_annotation_is_told_and_left_out(text: str) -> None:
-    """The event names the annotation; the log is as without it."""
+    """The event and the log itself name the annotation; all else is as without it."""
     pod = a_pod(annotations={"kubeloop.io/log": text})
+    (problem,) = pod_spec.annotation_errors(pod)
 
-    assert "annotation kubeloop.io/log: " in pod_spec.annotation_errors(pod)[0]
-    assert "is simulated" in said(text)[0][1]
+    assert problem.startswith("annotation kubeloop.io/log: ")
+    assert [(0, f"kubeloop: {problem}")] == said(text)[:1]
+    assert "is simulated" in said(text)[1][1]
 
 
 def test_a_script_without_an_end_and_without_a_pause_is_given_up() -> None:
