@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -250,9 +251,8 @@ def test_a_database_held_by_another_program_is_a_passing_refusal(
 
 
 def rows_of(directory: Path) -> int:
-    database = sqlite3.connect(directory / "state.db")
-    (rows,) = database.execute("SELECT count(*) FROM changes").fetchone()
-    database.close()
+    with closing(sqlite3.connect(directory / "state.db")) as database:
+        (rows,) = database.execute("SELECT count(*) FROM changes").fetchone()
     return rows
 
 
@@ -264,7 +264,7 @@ def test_the_log_is_moved_into_the_database_beside_the_writers(tmp_path: Path, m
         for i in range(50):
             await storage.write(a_large_write(str(i)))
 
-        eventually(lambda: alone() > 0, "the database has rows without its log", within_seconds=60)
+        eventually(lambda: alone() > 0, "the database has rows without its log")
 
     def alone() -> int:
         (tmp_path / "alone").mkdir(exist_ok=True)

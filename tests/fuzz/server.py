@@ -46,13 +46,13 @@ class ServerProcess:
         """kill -9."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGKILL)
-        self._process.wait(20)
+        self._process.wait(120)
 
     def stop(self) -> None:
         """Asked to end, as a supervisor does."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(20)
+            self._process.wait(120)
 
     def peak_mib(self) -> int:
         """The most memory it ever had."""

@@ -48,7 +48,8 @@ class ForgetfulServer:
     def create_config_map(self, name: str, labels: Mapping[str, str] | None = None) -> str:
         """Its revision."""
         path = f"{self.server}/api/v1/namespaces/default/configmaps"
-        response = httpx.post(path, json={"metadata": {"name": name, "labels": dict(labels or {})}}, trust_env=False)
+        config_map = {"metadata": {"name": name, "labels": dict(labels or {})}}
+        response = httpx.post(path, json=config_map, trust_env=False, timeout=60)
         assert response.status_code == 201, response.text
         revision: str = response.json()["metadata"]["resourceVersion"]
         return revision
@@ -66,7 +67,7 @@ class ForgetfulServer:
         self._process.enter_context(
             running(sys.executable, "-m", "apiserver", f"--port={self._port}", f"--data-dir={self._data}")
         )
-        eventually(lambda: is_ready(self.server), "the API server becomes ready", within_seconds=60)
+        eventually(lambda: is_ready(self.server), "the API server becomes ready")
 
 
 @asynccontextmanager

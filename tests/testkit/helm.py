@@ -11,7 +11,7 @@ from typing import Any
 from tests.testkit.client_tools import helm
 from tests.testkit.stack import Kubectl
 
-HELM_SECONDS = 120
+HELM_SECONDS = 240
 
 
 class HelmError(AssertionError):

@@ -13,7 +13,7 @@ from typing import Any
 from tests.testkit.client_tools import JAVASCRIPT, javascript_folder, node
 from tests.testkit.stack import Kubectl, running
 
-PROGRAM_SECONDS = 120
+PROGRAM_SECONDS = 240
 
 
 class JavaScript:

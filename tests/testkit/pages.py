@@ -11,7 +11,7 @@ from pathlib import Path
 from kubeloop.cli.programs import find_kubectl
 from tests.testkit.stack import ROOT, Stack
 
-SCRIPT_SECONDS = 120
+SCRIPT_SECONDS = 240
 DEFAULT_SERVER = "http://127.0.0.1:8001"
 RUN_BY = {
     "bash": ("bash", "-euo", "pipefail", "-c"),

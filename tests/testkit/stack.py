@@ -176,7 +176,7 @@ def api_server_alone(*flags: str) -> Iterator[str]:
     command = (sys.executable, "-m", "apiserver", f"--port={port}", "--storage=memory", *flags)
     with running(*command):
         server = f"http://127.0.0.1:{port}"
-        eventually(lambda: is_ready(server), "the API server becomes ready", within_seconds=90)
+        eventually(lambda: is_ready(server), "the API server becomes ready")
         yield server
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from kubeloop.cli.options import UpOptions
 from tests.e2e.clients.workloads import WIDGETS
+from tests.testkit.eventually import eventually
 from tests.testkit.forgetful import ForgetfulServer
 from tests.testkit.helm import Helm
 from tests.testkit.stack import Kubectl, Stack
@@ -57,6 +58,8 @@ def web(stack: Stack) -> RunningPod:
     kubectl("create namespace web")
     kubectl("apply -f -", WEB)
     kubectl("wait --for=condition=Ready --timeout=180s pod/web")
+    addresses = "get endpoints web -o jsonpath={.subsets[*].addresses[*].ip}"
+    eventually(lambda: kubectl.answer(addresses), "the Service leads to the pod")
     return RunningPod("web", "web")
 
 

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.e2e
 
 APIS = "--api-versions=networking.k8s.io/v1/Ingress,autoscaling/v2,policy/v1/PodDisruptionBudget"
 NO_HOOKS = "--set=migration.enabled=false"
+# Not by helm's time, of which the way back would have no more: the Deployment itself says that it fails.
+NEVER_COMES = "image.repository=does-not-exist,progressDeadlineSeconds=1"
 FAILING = '--set-json=migration.command=["sh","-c","exit\\u00203"]'  # arguments are parted at spaces
 
 
@@ -23,12 +25,12 @@ def test_a_web_application_is_installed_upgraded_and_rolled_back(helm: Helm) -> 
     """Each step is done when helm says so, and each revision is what is in the cluster."""
     kubectl = helm.kubectl
 
-    notes = helm("install shop web --wait --timeout=60s")
+    notes = helm("install shop web --wait --timeout=180s")
     installed = kubectl.json("get deployment shop-web")
     kubectl("wait --for=jsonpath={.status.availableReplicas}=2 --timeout=180s deployment/shop-web")  # as its HPA wants
-    helm("upgrade shop web --set=image.tag=1.28,config.greeting=welcome --wait --timeout=60s")
+    helm("upgrade shop web --set=image.tag=1.28,config.greeting=welcome --wait --timeout=180s")
     upgraded = kubectl.json("get deployment shop-web")
-    helm("rollback shop 1 --wait --timeout=60s")
+    helm("rollback shop 1 --wait --timeout=180s")
     back = kubectl.json("get deployment shop-web")
 
     assert f"v{tool('helm')}" == helm("version --template={{.Version}}")
@@ -47,7 +49,7 @@ def test_a_web_application_is_installed_upgraded_and_rolled_back(helm: Helm) -> 
     assert {"config": {"greeting": "welcome"}, "image": {"tag": "1.28"}} == helm.json("get values shop --revision=2")
     assert "nginx:1.28" in helm("get manifest shop --revision=2")
 
-    helm("uninstall shop --wait --timeout=60s")
+    helm("uninstall shop --wait --timeout=180s")
     left = kubectl("get deployments,services,ingresses,hpa,pdb,serviceaccounts,secrets,configmaps -o name")
     assert ["configmap/kube-root-ca.crt", "serviceaccount/default"] == sorted(left.split())
 
@@ -62,7 +64,7 @@ def test_hooks_run_in_their_order_and_go_as_they_say(helm: Helm) -> None:
     printed = kubectl("logs job/shop-web-migration")
     helm("upgrade shop web --set=image.tag=1.28")
     second = kubectl.json("get job shop-web-migration")
-    tested = helm("test shop --timeout=60s")
+    tested = helm("test shop --timeout=180s")
 
     assert ("migrating to 1.26\n", "migrating to 1.28\n") == (printed, kubectl("logs job/shop-web-migration"))
     assert first["metadata"]["uid"] != second["metadata"]["uid"]
@@ -74,15 +76,16 @@ def test_hooks_run_in_their_order_and_go_as_they_say(helm: Helm) -> None:
 def test_an_upgrade_that_fails_is_rolled_back(helm: Helm) -> None:
     """Whether its hook fails or its pods never come; without the flag it stays as it is, and the next one mends it."""
     kubectl = helm.kubectl
-    helm(f"install shop web {NO_HOOKS} --wait --timeout=60s")
+    helm(f"install shop web {NO_HOOKS} --wait --timeout=180s")
+    kubectl("wait --for=jsonpath={.status.availableReplicas}=2 --timeout=180s deployment/shop-web")  # as its HPA wants
 
     with pytest.raises(HelmError, match="rolled back due to rollback-on-failure"):
-        helm(f"upgrade shop web {NO_HOOKS},image.repository=does-not-exist --rollback-on-failure --timeout=10s")
+        helm(f"upgrade shop web {NO_HOOKS},{NEVER_COMES} --rollback-on-failure --timeout=180s")
     after = kubectl.json("get deployment shop-web")
     with pytest.raises(HelmError, match=r"pre-upgrade hooks failed.*shop-web-migration not ready"):
-        helm(f"upgrade shop web {FAILING} --timeout=60s")
+        helm(f"upgrade shop web {FAILING} --timeout=180s")
     failed = helm.history("shop")
-    helm("upgrade shop web --wait --timeout=60s")
+    helm("upgrade shop web --wait --timeout=180s")
 
     assert "nginx:1.27" == _image(after)
     assert [(1, "superseded"), (2, "failed"), (3, "deployed"), (4, "failed")] == [one[:2] for one in failed]
@@ -138,11 +141,11 @@ def test_what_kubectl_applied_becomes_a_release(helm: Helm) -> None:
     kubectl = helm.kubectl
     manifests = helm(f"template shop web --no-hooks --skip-tests {APIS}")
     kubectl("apply --server-side -f -", manifests)
-    kubectl("rollout status deployment/shop-web --timeout=60s")
+    kubectl("rollout status deployment/shop-web --timeout=180s")
 
     with pytest.raises(HelmError, match="exists and cannot be imported into the current release"):
         helm("install shop web --no-hooks")
-    helm("install shop web --no-hooks --take-ownership --force-conflicts --wait --timeout=60s")
+    helm("install shop web --no-hooks --take-ownership --force-conflicts --wait --timeout=180s")
 
     annotations = kubectl.json("get deployment shop-web")["metadata"]["annotations"]
     assert ("shop", kubectl.namespace) == (
@@ -159,9 +162,9 @@ def test_a_release_needs_no_more_than_the_role_admin(helm: Helm) -> None:
     with pytest.raises(HelmError, match='User "alice" cannot get resource "poddisruptionbudgets"'):
         helm(f"install shop web {alice} {NO_HOOKS}")
     helm.kubectl("create rolebinding alice --clusterrole=admin --user=alice")
-    helm(f"install shop web {alice} {NO_HOOKS} --wait --timeout=60s")
+    helm(f"install shop web {alice} {NO_HOOKS} --wait --timeout=180s")
     installed = helm.history("shop")
-    helm(f"uninstall shop {alice} --wait --timeout=60s")
+    helm(f"uninstall shop {alice} --wait --timeout=180s")
 
     assert [(1, "deployed", "Install complete")] == installed
     assert "" == helm.kubectl("get deployments -o name")

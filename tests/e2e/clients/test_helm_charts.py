@@ -31,14 +31,14 @@ def test_a_database_keeps_its_password_and_its_volumes(helm: Helm) -> None:
     kubectl = helm.kubectl
     kubectl("apply -f -", STORAGE_CLASS)
 
-    helm("install pg database --set=persistence.storageClass=charts --wait --wait-for-jobs --timeout=90s")
+    helm("install pg database --set=persistence.storageClass=charts --wait --wait-for-jobs --timeout=180s")
     schema = kubectl.json("get job pg-database-schema-1")["status"]
     password = _password(kubectl)
     helm(
-        "upgrade pg database --set=persistence.storageClass=charts,parameters.max_connections=200 --wait --timeout=90s"
+        "upgrade pg database --set=persistence.storageClass=charts,parameters.max_connections=200 --wait --timeout=180s"
     )
     kubectl("create job by-hand --from=cronjob/pg-database-backup")
-    kubectl("wait --for=condition=Complete job/by-hand --timeout=60s")
+    kubectl("wait --for=condition=Complete job/by-hand --timeout=180s")
 
     assert 1 == schema["succeeded"], "--wait-for-jobs"
     assert 24 == len(password)
@@ -50,7 +50,7 @@ def test_a_database_keeps_its_password_and_its_volumes(helm: Helm) -> None:
     assert f"{password}\n" == kubectl("exec pg-database-1 -c postgresql -- printenv POSTGRES_PASSWORD")
     assert "dumping pg-database\n" == kubectl("logs job/by-hand")
 
-    helm("uninstall pg --wait --timeout=60s")
+    helm("uninstall pg --wait --timeout=180s")
     assert "secret/pg-database\n" == kubectl("get secrets -o name")
     assert 2 == len(kubectl("get pvc -o name").split())
     helm("install pg database --set=persistence.storageClass=charts --take-ownership")
@@ -63,7 +63,7 @@ def test_an_operator_comes_with_its_definition_webhook_and_rights(helm: Helm) ->
     """In one command: the definition is established before its objects come, the certificate fits the webhook."""
     kubectl = helm.kubectl
 
-    helm("install cache operator --set=dashboard.enabled=true,global.logLevel=debug --wait --timeout=60s")
+    helm("install cache operator --set=dashboard.enabled=true,global.logLevel=debug --wait --timeout=180s")
     try:
         secret = kubectl.json("get secret cache-operator-cert")["data"]
         hook = kubectl.json(f"get validatingwebhookconfiguration {kubectl.namespace}-cache-operator")["webhooks"][0]
@@ -81,7 +81,7 @@ def test_an_operator_comes_with_its_definition_webhook_and_rights(helm: Helm) ->
         assert "5LFU" == kubectl("get cache cache-sessions -o jsonpath={.spec.size}{.spec.policy}")
         assert "" == kubectl("get configmap cache-dashboard --ignore-not-found"), "the subchart is off again"
 
-        helm("uninstall cache --wait --timeout=60s")
+        helm("uninstall cache --wait --timeout=180s")
         assert "job.batch/cache-operator-pre-delete\n" == kubectl("get jobs -o name"), "its policy keeps it"
         assert "" == kubectl("get caches,clusterroles -o name -l app.kubernetes.io/instance=cache")
     finally:

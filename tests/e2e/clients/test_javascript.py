@@ -77,7 +77,7 @@ def test_an_informer_goes_on_after_the_server_died(javascript: JavaScript, stack
 
         stack.kill("apiserver")
         assert ["error"] == next(answers)
-        eventually(lambda: kubectl("get --raw /readyz") == "ok", "the API server is back", within_seconds=60)
+        eventually(lambda: kubectl("get --raw /readyz") == "ok", "the API server is back")
         _write(kubectl, "after", "3")
         kubectl("delete configmap before")
 
@@ -93,6 +93,7 @@ def test_streams_lead_into_pods(javascript: JavaScript) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "annotations": annotations}}
     kubectl("apply -f -", json.dumps({**pod, "spec": {"containers": [container]}}))
     kubectl("wait --for=condition=Ready pod/web --timeout=180s")
+    eventually(lambda: "second" in kubectl("logs web"), "it has logged both lines")
 
     assert {
         "hello": ["hello\n", "oops\n", "Success", "0"],

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from kubernetes import aio, client, config, utils, watch
 from kubernetes.aio.stream import WsApiClient
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import ConflictError, ResourceNotFoundError
-from kubernetes.informer import ADDED, SharedInformer
+from kubernetes.informer import ADDED, MODIFIED, SharedInformer
 from kubernetes.stream import portforward, stream
 
 from tests.e2e.clients.conftest import RunningPod
@@ -52,20 +53,23 @@ def test_a_deployment_is_made_watched_scaled_and_deleted(api: client.ApiClient, 
     with pytest.raises(client.ApiException) as refused:
         apps.replace_namespaced_deployment("web", namespace, late)
     apps.delete_namespaced_deployment("web", namespace, propagation_policy="Foreground")
-    for event in watch.Watch().stream(apps.list_namespaced_deployment, **one, timeout_seconds=30):
+    since = late.metadata.resource_version  # it may be gone before a watch of what is there begins
+    for event in watch.Watch().stream(apps.list_namespaced_deployment, **one, resource_version=since):
         if event["type"] == "DELETED":
             break
 
     assert ("web", 3) == (scale.metadata.name, scale.spec.replicas)
     assert (409, "Conflict") == (refused.value.status, json.loads(refused.value.body)["reason"])
-    assert "DELETED" == event["type"]
-    assert [] == client.CoreV1Api(api).list_namespaced_pod(namespace).items
+    eventually(lambda: not client.CoreV1Api(api).list_namespaced_pod(namespace).items, "its pods go, too")
 
 
 @pytest.mark.client("kubernetes", "the dynamic client: discovery, server-side apply, subresources, watches")
-def test_the_dynamic_client_finds_kinds_that_came_later(api: client.ApiClient, kubectl: Kubectl) -> None:
+def test_the_dynamic_client_finds_kinds_that_came_later(
+    api: client.ApiClient, kubectl: Kubectl, tmp_path: Path
+) -> None:
     """Its cache of what there is was filled before the definition was made."""
-    namespace, dynamic = kubectl.namespace, DynamicClient(api)
+    # By default that is a file for this address, which an earlier server may have had.
+    namespace, dynamic = kubectl.namespace, DynamicClient(api, cache_file=str(tmp_path / "discovery"))
     with pytest.raises(ResourceNotFoundError):
         dynamic.resources.get(api_version="example.com/v1", kind="Widget")
     definitions = dynamic.resources.get(api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition")
@@ -85,6 +89,7 @@ def test_the_dynamic_client_finds_kinds_that_came_later(api: client.ApiClient, k
     )
     event = next(widgets.watch(namespace=namespace, resource_version=made.metadata.resourceVersion))
     definitions.delete(name="widgets.example.com")
+    kubectl("wait --for=delete --timeout=180s crd/widgets.example.com")  # other tests make it anew
 
     assert 'conflict with "alice": .spec.size' in refused.value.summary()
     assert (5, 5, 5) == (scaled.spec.replicas, shown.status.size, shown.spec.size)
@@ -96,23 +101,28 @@ def test_an_informer_that_missed_too_much_lists_anew(forgetful: ForgetfulServer)
     """A watch from before is told 410; an informer that is started again lists, and then goes on."""
     with config.new_client_from_config(str(forgetful.kubectl.kubeconfig)) as connection:
         config_maps = client.CoreV1Api(connection).list_namespaced_config_map
-        added, seen = [], {"seen": "yes"}
+        added, listed_anew, seen = [], [], {"seen": "yes"}
         informer = SharedInformer(config_maps, namespace="default", label_selector="seen=yes")
         informer.add_event_handler(ADDED, lambda config_map: added.append(config_map.metadata.name))
-        informer.start()
+        informer.add_event_handler(MODIFIED, lambda config_map: listed_anew.append(config_map.metadata.name))
         old = forgetful.create_config_map("first", seen)
-        eventually(lambda: added == ["first"], "the informer sees the first")
+        informer.start()
+        eventually(lambda: added == ["first"], "its list has the first")
+        # Each time it is stopped while it watches: between its list and its watch it does not hear of that.
+        forgetful.create_config_map("second", seen)
+        eventually(lambda: added == ["first", "second"], "its watch shows the second")
         informer.stop()
         forgetful.forget()
 
         with pytest.raises(client.ApiException) as expired:
             next(watch.Watch().stream(config_maps, "default", resource_version=old))
         informer.start()
-        forgetful.create_config_map("second", seen)
-        eventually(lambda: "second" in added, "the informer sees the second")
+        eventually(lambda: sorted(listed_anew) == ["first", "second"], "it lists anew")
+        forgetful.create_config_map("third", seen)
+        eventually(lambda: "third" in added, "its watch goes on")
         informer.stop()
 
-    assert (410, ["first", "second"]) == (expired.value.status, added)
+    assert (410, ["first", "second", "third"]) == (expired.value.status, added)
 
 
 @pytest.mark.client("kubernetes", "exec, and logs that follow")
@@ -130,9 +140,9 @@ def test_streams_of_a_pod(api: client.ApiClient, web: RunningPod) -> None:
         _preload_content=False,
     )
     shell.write_stdin("echo out; echo err >&2\n")
-    out, err = shell.readline_stdout(timeout=30), shell.readline_stderr(timeout=30)
+    out, err = shell.readline_stdout(timeout=180), shell.readline_stderr(timeout=180)
     shell.write_stdin("exit 3\n")
-    shell.run_forever(timeout=30)
+    shell.run_forever(timeout=180)
     shell.sock.shutdown()  # its close() leaves the socket to the garbage collector
     line = next(watch.Watch().stream(core.read_namespaced_pod_log, web.name, web.namespace, follow=True))
 
@@ -188,8 +198,8 @@ config.load_kube_config()
 leaderelection.LeaderElection(
     electionconfig.Config(
         LeaseLock("shop", namespace, name),
-        lease_duration=3,
-        renew_deadline=2,
+        lease_duration=15,
+        renew_deadline=10,
         retry_period=1,
         onstarted_leading=lambda: None,
         onstopped_leading=None,

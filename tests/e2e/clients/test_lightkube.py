@@ -19,6 +19,7 @@ from lightkube.types import CascadeType, PatchType, on_error_retry
 
 from tests.e2e.clients.conftest import RunningPod
 from tests.e2e.clients.workloads import WIDGETS, a_config_map, a_deployment, a_widget
+from tests.testkit.eventually import eventually
 from tests.testkit.forgetful import EXPIRED, ForgetfulServer
 from tests.testkit.stack import Kubectl, Stack
 
@@ -46,14 +47,16 @@ def test_documents_are_applied_waited_for_scaled_and_deleted(client: Client) -> 
     scale = DeploymentScale(metadata=ObjectMeta(name="web"), spec=ScaleSpec(replicas=3))
     client.replace(scale, "web")
     scaled = client.get(DeploymentScale, "web")
+    is_deleted = False
     for event, deployment in client.watch(Deployment, fields={"metadata.name": "web"}):
-        if deployment.status.availableReplicas == 3:
-            client.delete(Deployment, "web", cascade=CascadeType.FOREGROUND)
         if event == "DELETED":
             break
+        if deployment.status.availableReplicas == 3 and not is_deleted:  # more events may say so
+            client.delete(Deployment, "web", cascade=CascadeType.FOREGROUND)
+            is_deleted = True
 
     assert 3 == scaled.spec.replicas
-    assert [] == list(client.list(Pod))
+    eventually(lambda: not list(client.list(Pod)), "its pods go, too")
 
 
 @pytest.mark.client("lightkube", "server-side apply, patches, selectors, pages, dry run")
@@ -134,14 +137,17 @@ def test_many_things_at_once(kubectl: Kubectl, web: RunningPod) -> None:
         config = config_of(kubectl.kubeconfig)
         async with AsyncClient(config, namespace=kubectl.namespace, field_manager="alice") as client:
             events = []
+            pods = client.list(Pod)
+            assert [] == [pod async for pod in pods]
+            since = pods.resourceVersion  # from there on a watch shows every step, however late it begins
 
             async def see() -> None:
-                async for event, pod in client.watch(Pod, labels={"app": "web"}):
+                async for event, pod in client.watch(Pod, labels={"app": "web"}, resource_version=since):
                     events.append(event)
                     if pod.status.phase == "Running":
                         return
 
-            async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
                 tasks.create_task(see())
                 await client.apply(Deployment.from_dict(a_deployment("web", replicas=1)))
                 tasks.create_task(client.wait(Deployment, "web", for_conditions=["Available"]))

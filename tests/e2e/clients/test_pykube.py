@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore:unclosed:Resou
 @pytest.fixture
 def api(kubectl: Kubectl) -> Iterator[pykube.HTTPClient]:
     config = pykube.KubeConfig.from_file(str(kubectl.kubeconfig))
-    connected = pykube.HTTPClient(config)
+    connected = pykube.HTTPClient(config, timeout=180)  # also of a watch in which nothing happens: 10 s by default
     yield connected
     connected.session.close()
 
@@ -44,7 +44,7 @@ def test_a_deployment_is_watched_scaled_updated_and_deleted(api: pykube.HTTPClie
 
     assert 409 == refused.value.code
     assert (3, "front", "in time") == (web.replicas, web.labels["tier"], web.annotations["note"])
-    assert 0 == len(pykube.Pod.objects(api, namespace=kubectl.namespace))
+    eventually(lambda: 0 == len(pykube.Pod.objects(api, namespace=kubectl.namespace)), "its pods go, too")
 
 
 @pytest.mark.client("pykube-ng", "queries by label and field, tables, kinds made by `object_factory`")

@@ -6,7 +6,7 @@ const core = config.makeApiClient(k8s.CoreV1Api);
 const { metadata } = await core.listNamespacedConfigMap({ namespace });
 const seen = [];
 const ended = new Promise((resolve, reject) => {
-  const options = { resourceVersion: metadata.resourceVersion, allowWatchBookmarks: true, timeoutSeconds: 30 };
+  const options = { resourceVersion: metadata.resourceVersion, allowWatchBookmarks: true, timeoutSeconds: 180 };
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   const watch = new k8s.Watch(config).watch(
     path,

@@ -28,11 +28,12 @@ def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix="certs.example.com")
 
 
-@kopf.daemon(*CERTIFICATES, cancellation_timeout=5.0)
+@kopf.daemon(*CERTIFICATES, cancellation_polling=LOOK_AGAIN_SECONDS)
 def keep_good(
     stopped: kopf.DaemonStopped, spec: kopf.Spec, name: str, namespace: str, body: kopf.Body, **_: Any
 ) -> None:
     """One thread a Certificate: looks at the Secret, issues where that is due, sleeps."""
+    revision = body.get("status", {}).get("revision") or 0  # counted here: what was said comes back when it comes
     while not stopped:
         secret = read_secret(namespace, spec["secretName"])
         if is_due(secret, spec):
@@ -41,7 +42,8 @@ def keep_good(
                 say(name, namespace, ready("False", "CANotFound", f"Secret {spec['caSecretName']} is not there"))
             else:
                 certificate = issue(spec, secret, ca, namespace, body)
-                tell(certificate, spec, name, namespace, body)
+                revision += 1
+                tell(certificate, revision, spec, name, namespace, body)
         stopped.wait(LOOK_AGAIN_SECONDS)
 
 
@@ -155,10 +157,12 @@ def load_key(text: bytes) -> Any:
     return serialization.load_pem_private_key(text, password=None)
 
 
-def tell(certificate: x509.Certificate, spec: kopf.Spec, name: str, namespace: str, body: kopf.Body) -> None:
+def tell(
+    certificate: x509.Certificate, revision: int, spec: kopf.Spec, name: str, namespace: str, body: kopf.Body
+) -> None:
     until = certificate.not_valid_after_utc.isoformat()
     changes = {
-        "revision": (body.get("status", {}).get("revision") or 0) + 1,
+        "revision": revision,
         "notBefore": certificate.not_valid_before_utc.isoformat(),
         "notAfter": until,
         "renewalTime": renewal(certificate, spec).isoformat(timespec="seconds"),
