@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -75,10 +76,18 @@ class ThrowAwayStack:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """A port nobody listens on, and which nobody is given who asks for any port while this process lives.
+
+    On Linux a socket that is bound and does not listen is in nobody's way who asks for that very port, for as long
+    as he may reuse addresses. Elsewhere somebody may be quicker than who is to listen there.
+    """
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        port = int(probe.getsockname()[1])
+        if sys.platform == "linux":
+            probe.detach()  # stays open
+        return port
 
 
 def _say_nothing(_: str) -> None:
