@@ -93,16 +93,14 @@ class Tour:
         )
 
     async def _kill_the_replica_set_loop(self) -> None:
-        killed = self._stack.pid(REPLICA_SET_LOOP)
+        killed = await self._running_loop()
         self._view.title(f"3. kill -9 {killed} (the ReplicaSet loop), and kubectl scale deployment web --replicas=5")
 
         os.kill(killed, signal.SIGKILL)
         await self._kubectl.run("scale", f"deployment/{NAME}", "--replicas=5")
 
         await self._converge("five pods Ready on nodes", lambda seen: seen.has_converged(5))
-        restarted = self._stack.pid(REPLICA_SET_LOOP)
-        if restarted in (0, killed):
-            raise NotConverged(f"the supervisor did not restart {REPLICA_SET_LOOP} (pid {killed})")
+        restarted = await self._running_loop(other_than=killed)
         self._view.say(
             "The Deployment loop asked for 5 while nobody made pods. The supervisor started the ReplicaSet loop again "
             f"as process {restarted}; it remembered nothing, read the state from the API, and made the 2 missing pods."
@@ -127,12 +125,21 @@ class Tour:
             raise NotConverged(
                 f"only {fewest_available} pods were available meanwhile; at least {MIN_AVAILABLE} must be"
             )
-        await self._kubectl.run("rollout", "status", f"deployment/{NAME}", "--timeout=10s")
+        await self._kubectl.run("rollout", "status", f"deployment/{NAME}", f"--timeout={CONVERGE_SECONDS:.0f}s")
         new = next(replica_set for replica_set in now.replica_sets if replica_set.wanted)
         self._view.say(
             f"The Deployment loop made the ReplicaSet {new.name} and moved the replicas over step by step, never fewer "
             f"than {fewest_available} available; {old.name} stays at 0, and `kubectl rollout undo` can go back to it."
         )
+
+    async def _running_loop(self, other_than: int = 0) -> int:
+        """The process id of the ReplicaSet loop, once the supervisor has told it; it tells 0 while there is none."""
+        deadline = self._clock.monotonic() + CONVERGE_SECONDS
+        while (pid := self._stack.pid(REPLICA_SET_LOOP)) in (0, other_than):
+            if self._clock.monotonic() > deadline:
+                raise NotConverged(f"the supervisor did not restart {REPLICA_SET_LOOP} (pid {other_than})")
+            await self._clock.sleep(POLL_SECONDS)
+        return pid
 
     async def _look(self) -> Snapshot:
         selector = f"app={NAME}"
