@@ -16,7 +16,7 @@ from examples.operators.gitops.git import Git, GitError
 from examples.operators.gitops.pruning import Pruned, Pruner, inventory_of, to_status, with_wanted
 from examples.operators.gitops.reporting import Pass, is_due, last_sync_of
 from examples.operators.gitops.sources import Snapshot, Sources
-from examples.operators.gitops.telling import Telling, events_of, source_events
+from examples.operators.gitops.telling import Telling, events_of, healing_events, source_events
 from examples.operators.gitops.tracked import Tracked
 from examples.operators.gitops.wanted import Plan, plan
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, finalizers_of, is_being_deleted, key_of
@@ -89,6 +89,8 @@ class ApplicationReconciler:
             has_synced=may_write,
             is_waiting=bool(awaited) or pruned.is_underway,
         )
+        # Before the status: if that is refused, the next pass finds nothing to undo.
+        await self._tell(obj, healing_events(obj, seen))
         changes = reporting.status_of(noted, seen, self._clock.now())
         await self._write_status(noted, changes)
         await self._tell(obj, events_of(obj, changes, seen, pruned.gone))

@@ -29,16 +29,18 @@ class Telling(NamedTuple):
     message: str
 
 
-def events_of(before: ReadOnlyObject, changes: Object, seen: Pass, gone: Sequence[Identity]) -> Iterable[Telling]:
-    """`before` is the Application as the pass found it, `changes` what becomes of its status."""
-    last_sync = last_sync_of(before)
-    was_done = last_sync.get("phase") == SUCCEEDED and is_same_sync(last_sync, seen.application, seen.commit)
-    changed = [each for each in seen.outcomes if each.is_changed and not each.is_extra]
-    if changed and was_done:
+def healing_events(before: ReadOnlyObject, seen: Pass) -> Iterable[Telling]:
+    """What this pass undid; `before` is the Application as it found it."""
+    changed = _changed(seen)
+    if changed and _was_done(before, seen):
         yield Telling(NORMAL, "SelfHealed", f"undid what changed in {_named(changed)}")
-    if seen.has_synced and seen.phase == SUCCEEDED and not was_done:
-        wanted = len(seen.plan.wanted)
-        yield Telling(NORMAL, "Synced", f"{wanted} objects are as in {seen.commit[:10]}, {len(changed)} were written")
+
+
+def events_of(before: ReadOnlyObject, changes: Object, seen: Pass, gone: Sequence[Identity]) -> Iterable[Telling]:
+    """The others: `changes` is what becomes of its status."""
+    if seen.has_synced and seen.phase == SUCCEEDED and not _was_done(before, seen):
+        wanted, written = len(seen.plan.wanted), len(_changed(seen))
+        yield Telling(NORMAL, "Synced", f"{wanted} objects are as in {seen.commit[:10]}, {written} were written")
     if gone:
         yield Telling(NORMAL, "Pruned", ", ".join(map(str, gone))[:MAX_MESSAGE])
     yield from _failures(before, changes)
@@ -48,6 +50,16 @@ def events_of(before: ReadOnlyObject, changes: Object, seen: Pass, gone: Sequenc
 def source_events(before: ReadOnlyObject, changes: Object) -> Iterable[Telling]:
     """Where Git could not be read."""
     yield from _newly_false(before, changes, SOURCE_READY)
+
+
+def _was_done(before: ReadOnlyObject, seen: Pass) -> bool:
+    """Whether an earlier pass had brought the cluster to this commit."""
+    last_sync = last_sync_of(before)
+    return last_sync.get("phase") == SUCCEEDED and is_same_sync(last_sync, seen.application, seen.commit)
+
+
+def _changed(seen: Pass) -> list[Outcome]:
+    return [each for each in seen.outcomes if each.is_changed and not each.is_extra]
 
 
 def _failures(before: ReadOnlyObject, changes: Object) -> Iterable[Telling]:

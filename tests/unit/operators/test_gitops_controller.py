@@ -176,6 +176,40 @@ def test_drift_is_undone(how: str) -> None:
     run_gitops(check)
 
 
+def test_undone_drift_is_told_though_the_status_comes_too_late() -> None:
+    """Somebody writes into the Application while it is undone: the pass after the conflict finds nothing to undo."""
+
+    async def check(gitops: GitOps) -> None:
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+        deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+        await gitops.reported_after_creation(an_application(), json.dumps(deployment))
+        counted = ("observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+        status = {"status": dict.fromkeys(counted, 1)}
+        await gitops.api.patch(DEPLOYMENTS, "web", status, "default", subresource="status")
+
+        async def is_healthy() -> bool:
+            return {"status": "Healthy"} == (await gitops.application())["status"]["health"]
+
+        def is_undone() -> bool:
+            """The write is sent; what the pass sends next is under way for a second."""
+            written = [write for write in gitops.cluster.writes[before:] if write.process == "gitops"]
+            return any("/deployments/web?" in write.target and "dryRun" not in write.target for write in written)
+
+        await gitops.cluster.eventually(is_healthy)
+        before = len(gitops.cluster.writes)
+        await gitops.api.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 9}}, "default", field_manager="kubectl-edit")
+        gitops.cluster.latency_seconds = 1.0
+        await gitops.cluster.eventually(is_undone)
+        gitops.cluster.latency_seconds = 0.0
+        await gitops.api.patch(APPLICATIONS, "web", {"metadata": {"labels": {"seen": "yes"}}}, "default")
+        await gitops.cluster.settled()
+
+        assert ("Normal", "SelfHealed") in await gitops.events()
+
+    run_gitops(check)
+
+
 def test_fields_that_git_does_not_speak_of_belong_to_others() -> None:
     """They are no drift, as in all of server-side apply."""
 
