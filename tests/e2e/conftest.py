@@ -10,8 +10,7 @@ import pytest
 
 from kubeloop.cli.certificates import Authority
 from kubeloop.cli.options import UpOptions
-from tests.testkit.eventually import eventually
-from tests.testkit.stack import Kubectl, Stack
+from tests.testkit.stack import Kubectl, Stack, await_furniture
 
 _numbers = count(1)
 
@@ -58,7 +57,6 @@ def _in_own_namespace(stack: Stack) -> Iterator[Kubectl]:
     namespace = f"test-{next(_numbers)}"
     stack.kubectl(f"create namespace {namespace}")
     kubectl = Kubectl(stack.kubectl.kubeconfig, namespace)
-    furniture = "get configmap/kube-root-ca.crt serviceaccount/default -o name"
-    eventually(lambda: 2 == len(kubectl.answer(furniture).split()), "loops furnish the namespace")
+    await_furniture(kubectl)
     yield kubectl
     stack.kubectl(f"delete namespace {namespace} --wait=false")

@@ -15,8 +15,8 @@ import pytest
 
 from tests.testkit.eventually import eventually
 from tests.testkit.manifests import APPLICATIONS as FOLDER
-from tests.testkit.manifests import conflicts_of, left_in, objects_of, said, stored
-from tests.testkit.stack import Kubectl, Stack
+from tests.testkit.manifests import await_no_difference, conflicts_of, left_in, objects_of, said, stored
+from tests.testkit.stack import Kubectl, Stack, await_furniture
 
 pytestmark = pytest.mark.e2e
 
@@ -216,7 +216,7 @@ def _by_client(stack: Stack, kubectl: Kubectl, application: Application, files: 
     created = said(kubectl(f"apply {files}"), "created")
     _wait(kubectl, application)
     again = kubectl(f"apply {files}")
-    kubectl(f"diff {files}")
+    await_no_difference(kubectl, f"diff {files}")
     conflicts = conflicts_of(kubectl, f"apply --server-side {files}")
     kubectl(f"apply --server-side --force-conflicts {files}")
     managers = _managers(kubectl, files)
@@ -231,7 +231,7 @@ def _by_server(kubectl: Kubectl, application: Application, files: str) -> ByServ
     before = _versions(kubectl, files)
     again = said(kubectl(f"apply --server-side {files}"), "serverside-applied")
     rewritten = {name for name, version in _versions(kubectl, files).items() if before[name] != version}
-    kubectl(f"diff --server-side {files}")
+    await_no_difference(kubectl, f"diff --server-side {files}")
     return ByServer(applied, again, rewritten)
 
 
@@ -239,9 +239,11 @@ def _by_server(kubectl: Kubectl, application: Application, files: str) -> ByServ
 def _kubectl(stack: Stack, application: Application, way: str) -> Iterator[Kubectl]:
     """In the namespace that the application brings, or else in one of its own."""
     namespace = application.namespace or f"{application.folder}-{way}"
+    kubectl = Kubectl(stack.kubectl.kubeconfig, namespace)
     if not application.namespace:
         stack.kubectl(f"create namespace {namespace}")
-    yield Kubectl(stack.kubectl.kubeconfig, namespace)
+        await_furniture(kubectl)
+    yield kubectl
     stack.kubectl(f"delete namespace {namespace} --ignore-not-found --wait=false")
 
 
@@ -276,7 +278,10 @@ def _left(stack: Stack, kubectl: Kubectl, application: Application) -> set[str]:
     """What remains in the namespace once the collector had its time."""
     if application.namespace:
         return set()  # `kubectl delete` has waited until that was gone
-    eventually(
-        lambda: left_in(stack, kubectl.namespace) <= application.left, f"what {application.folder} made goes with it"
-    )
-    return left_in(stack, kubectl.namespace)
+
+    def what_stays() -> tuple[set[str]]:
+        left = left_in(stack, kubectl.namespace)
+        assert left <= application.left, left - application.left
+        return (left,)
+
+    return eventually(what_stays, f"what {application.folder} made goes with it")[0]

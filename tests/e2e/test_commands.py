@@ -38,13 +38,14 @@ def test_up_shows_progress_and_a_panel_and_stops_on_ctrl_c(tmp_path: Path) -> No
     flags = (f"--port={port}", f"--data-dir={data_dir}", f"--kubeconfig={kubeconfig}", "--nodes=1")
     with running(*KUBELOOP, "up", *flags, environment={"COLUMNS": "200"}, output=subprocess.PIPE) as process:
         assert process.stdout is not None
-        lines = []
-        while "stop" not in (line := process.stdout.readline()):
-            lines.append(line)
-        shown = "".join(lines)
+        shown = ""
+        for line in iter(process.stdout.readline, ""):
+            shown += line
+            if "stop" in line:  # how it is stopped is the last thing it says
+                break
 
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=120)
 
     assert "nodes ready: 1 of 1" in shown
     assert shown.index("starting apiserver") < shown.index("kubeloop is ready")
@@ -110,7 +111,7 @@ def test_tokens_and_rbac_can_be_switched_on(tmp_path: Path) -> None:
     with _up(tmp_path, "--nodes=1", *flags) as kubectl:
         nodes = kubectl("get nodes -o name")
         server = kubectl("config view --minify -o jsonpath={.clusters[0].cluster.server}")
-        answers = [httpx.get(f"{server}/api/v1/nodes", headers=headers) for headers in ({}, alice)]
+        answers = [httpx.get(f"{server}/api/v1/nodes", headers=headers, timeout=60) for headers in ({}, alice)]
 
     assert "node/node-0\n" == nodes
     assert [

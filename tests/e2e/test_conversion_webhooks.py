@@ -147,6 +147,6 @@ def test_a_watch_of_the_other_version_follows(kubectl: Kubectl, hook: Hook) -> N
         seen += [watching.stdout.readline().strip() for _ in range(1, 10)]
     finally:
         watching.terminate()
-        watching.communicate(timeout=20)
+        watching.communicate()
 
     assert [f"h:{port}" for port in range(10)] == seen

@@ -76,8 +76,8 @@ def test_a_deleted_pod_comes_back(kubectl: Kubectl) -> None:
 
     kubectl(f"delete {before[0]}")
 
-    after = eventually(lambda: [*pods_of(kubectl)] if len(pods_of(kubectl)) == 3 else [], "a third pod appears")
-    assert before[0] not in after
+    eventually(lambda: len(pods_of(kubectl)) == 3, "a third pod appears")
+    assert before[0] not in pods_of(kubectl)
     kubectl(ROLLED)
 
 
@@ -92,15 +92,16 @@ def test_deleting_a_deployment_removes_everything_below_it(kubectl: Kubectl) -> 
 
 
 def test_describe_and_events_tell_what_happened(kubectl: Kubectl) -> None:
-    """The loops' events are there, and describe shows them."""
+    """The loops' events come, and describe shows them."""
+    wanted = {"ScalingReplicaSet", "SuccessfulCreate", "Scheduled", "Pulled", "Created", "Started"}
     kubectl(f"apply -f {WEB}")
     kubectl(ROLLED)
 
-    described = kubectl("describe deployment web")
-    reasons = {event["reason"] for event in kubectl.json("get events")["items"]}
-
-    assert "Scaled up replica set web-" in described
-    assert {"ScalingReplicaSet", "SuccessfulCreate", "Scheduled", "Pulled", "Created", "Started"} <= reasons
+    eventually(
+        lambda: wanted <= {event["reason"] for event in kubectl.json("get events")["items"]},
+        "everybody tells what he did, after he did it",
+    )
+    assert "Scaled up replica set web-" in kubectl("describe deployment web")
 
 
 def test_nodes_are_ready_in_their_zones(stack: Stack) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +14,14 @@ import yaml
 
 from tests.testkit.eventually import eventually
 from tests.testkit.manifests import MANIFESTS as FOLDER
-from tests.testkit.manifests import said
-from tests.testkit.stack import Kubectl
+from tests.testkit.manifests import await_no_difference, said
+from tests.testkit.stack import Kubectl, Stack
 
 pytestmark = pytest.mark.e2e
 
 DEFINITIONS = FOLDER / "crd"
+RENEW_SECONDS = 5.0
+MERGE = {"Content-Type": "application/merge-patch+json"}
 # What kubectl calls configured when nothing changed, at a real server too.
 ALWAYS_CONFIGURED = {
     "secret/secret-string-data",  # a Secret has no stringData any more, so it is sent again
@@ -76,8 +81,8 @@ def test_every_example_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
     _go_through(kubectl, [example for example in EXAMPLES if example.object["kind"] != "Node"])
 
 
-def test_the_example_of_a_node_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
-    """The same, by itself: a minute after no kubelet came, its taints are a loop's."""
+def test_the_example_of_a_node_is_applied_shown_and_deleted(stack: Stack, kubectl: Kubectl) -> None:
+    """The same, by itself, and while a kubelet seems to live: a minute after its last sign the taints are a loop's."""
     (node,) = (example for example in EXAMPLES if example.object["kind"] == "Node")
 
     def has_its_own_taints() -> bool:
@@ -85,7 +90,33 @@ def test_the_example_of_a_node_is_applied_shown_and_deleted(kubectl: Kubectl) ->
         found = kubectl.json(f"get {node.name}")["spec"]["taints"]
         return bool(found == node.object["spec"]["taints"])
 
-    _go_through(kubectl, [node], lambda: eventually(has_its_own_taints, "a loop takes away not-ready"))
+    with _signs_of_life(stack, node.object["metadata"]["name"]):
+        _go_through(kubectl, [node], lambda: eventually(has_its_own_taints, "a loop takes away not-ready"))
+
+
+@contextmanager
+def _signs_of_life(stack: Stack, node: str) -> Iterator[None]:
+    """A Lease of the node, renewed every few seconds, as its kubelet would."""
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    is_over = threading.Event()
+
+    def renewed() -> dict[str, Any]:
+        return {"spec": {"renewTime": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"}}
+
+    def renew() -> None:
+        while not is_over.wait(RENEW_SECONDS):
+            client.patch(f"{leases}/{node}", json=renewed(), headers=MERGE)
+
+    with stack.client() as client:
+        assert 201 == client.post(leases, json={"metadata": {"name": node}, **renewed()}).status_code
+        renewing = threading.Thread(target=renew)
+        renewing.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            renewing.join()
+            client.delete(f"{leases}/{node}")
 
 
 def _go_through(kubectl: Kubectl, examples: list[Example], settle: Callable[[], object] = lambda: None) -> None:
@@ -103,7 +134,7 @@ def _go_through(kubectl: Kubectl, examples: list[Example], settle: Callable[[], 
     settle()
     stored = _objects(kubectl(f"get {everything} -o yaml").partition("\nWarning:")[0])
     again = kubectl(f"apply {everything}")
-    kubectl(f"diff {everything}")
+    await_no_difference(kubectl, f"diff {everything}")
     applied = said(kubectl(f"apply --server-side {everything}"), "serverside-applied")
     described = kubectl(f"describe {everything}")
     deleted = kubectl(f"delete --timeout=180s {others}")

@@ -39,7 +39,7 @@ def test_kubectl_top_shows_what_nodes_and_pods_use(stack: Stack) -> None:
     nodes = kubectl("top nodes --no-headers").splitlines()
     assert sorted(line.split()[:2] for line in nodes)[0][0] == "node-0"
     assert kubectl("get podmetrics idle").splitlines()[1].split() == ["idle", "120m", "64Mi", "1s"]
-    assert "ContainerMetrics" in kubectl("explain podmetrics.containers")
+    eventually(lambda: "ContainerMetrics" in kubectl("explain podmetrics.containers"), "its schema is published")
     assert "True" in kubectl("get apiservice v1beta1.metrics.k8s.io --no-headers")
 
 
@@ -54,7 +54,9 @@ def test_an_autoscaler_follows_the_load(stack: Stack) -> None:
     eventually(lambda: "cpu: 50%/50%" in kubectl("get hpa web"), "each has what it is to have")
     kubectl("annotate deployment web kubeloop.io/cpu-load=0 --overwrite")
     eventually(lambda: _replicas(kubectl) == "1", "there is nothing to do any more")
-    assert "reason: All metrics below target" in kubectl("describe hpa web")
+    eventually(
+        lambda: "reason: All metrics below target" in kubectl("describe hpa web"), "the autoscaler tells what it did"
+    )
 
 
 def _replicas(kubectl: Kubectl) -> str:

@@ -42,11 +42,13 @@ class TestMySQLBackup:
     sample = (FOLDER / "mysql_backup" / "sample.yaml").read_text().replace("10s", "2s")
 
     def test_a_killed_operator_goes_on_where_it_was(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
-        """kill -9 while the Job runs, which ends unseen: the next process says what came of it, and cleans up."""
-        kubectl("apply -f -", self.sample)
+        """kill -9 while the Job has its pod wait for a Secret, and then ends unseen: the next process says what came of
+        it, and cleans up."""
+        kubectl("apply -f -", self.sample.partition("\n---\n")[2])
         with self.run(stack=stack, folder=tmp_path) as process:
             eventually(lambda: kubectl("get job nightly-dump -o name"), "the operator makes the Job")
             process.kill()
+        kubectl("apply -f -", self.sample)
         kubectl("wait --for=condition=Complete --timeout=180s job/nightly-dump")
         assert "Succeeded" not in kubectl("get mysqlbackup nightly")
 
@@ -103,6 +105,8 @@ class TestCertificate:
         with self.run(stack=stack, folder=tmp_path):
             second = eventually(partial(self.signed_by, kubectl, "CN=other"), "the CA is renamed, and signs anew")
             kubectl("wait --for=condition=Ready --timeout=180s certificate/web")
+            # The Secret of the CA, which it signs with, comes before its own status that says so.
+            kubectl("wait --for=jsonpath={.status.revision}=2 --timeout=180s certificate/shop-ca")
             table = kubectl("get certificates")
             described = kubectl("describe certificate web")
             kubectl("delete certificate web")
@@ -166,13 +170,15 @@ class TestGitOps:
             self.wait_for(kubectl, commit)
             assert self.replicas(kubectl) == 3
             assert not kubectl("get configmap more --ignore-not-found")
+            told = ("Synced", "SelfHealed", "Pruned")
+            eventually(lambda: set(told) <= self.reasons(kubectl), "it tells what it did, after its status says so")
             described = kubectl("describe application web")
 
             kubectl("delete application web --timeout=180s")
             assert not kubectl("get deployment web --ignore-not-found")
 
         assert ["NAME", "SYNC", "HEALTH", "AGE", "web", "Synced", "Healthy"] == table.split()[:7]
-        assert [reason in described for reason in ("Synced", "SelfHealed", "Pruned")] == [True] * 3
+        assert [reason in described for reason in told] == [True] * 3
         assert "Traceback" not in (tmp_path / "gitops-operator.log").read_text()
 
     def test_a_killed_operator_leaves_nothing_behind(self, stack: Stack, kubectl: Kubectl, tmp_path: Path) -> None:
@@ -203,6 +209,12 @@ class TestGitOps:
         sample = (FOLDER / "gitops" / "sample.yaml").read_text()
         sample = sample.replace("file:///srv/git/web.git", f"file://{repository.url}")
         return sample.replace("namespace: web", f"namespace: {kubectl.namespace}").replace("namespace: default", "")
+
+    @staticmethod
+    def reasons(kubectl: Kubectl) -> set[str]:
+        """Of the events of the Application."""
+        about = "--field-selector=involvedObject.kind=Application,involvedObject.name=web"
+        return {event["reason"] for event in kubectl.json(f"get events {about}")["items"]}
 
     @staticmethod
     def replicas(kubectl: Kubectl) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from tests.testkit.eventually import eventually
 from tests.testkit.stack import ROOT, Kubectl, KubectlError, Stack
 
 MANIFESTS = ROOT / "examples" / "manifests"
@@ -29,6 +30,12 @@ def said(answer: str, word: str) -> set[str]:
 def warnings(answer: str) -> list[str]:
     """What the server warned of."""
     return [line.removeprefix("Warning: ") for line in answer.splitlines() if line.startswith("Warning: ")]
+
+
+def await_no_difference(kubectl: Kubectl, diff: str) -> None:
+    """Until `diff …` finds none. A status that a loop writes between what kubectl reads and what it tries is a
+    difference, too, and on the server's side kubectl asks for nothing in between."""
+    eventually(lambda: kubectl(diff) is not None, f"nothing differs: kubectl {diff}")
 
 
 def conflicts_of(kubectl: Kubectl, apply: str) -> set[str]:

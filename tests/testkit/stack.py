@@ -86,6 +86,12 @@ class Kubectl:
         )
 
 
+def await_furniture(kubectl: Kubectl) -> None:
+    """Until loops have furnished kubectl's namespace: without its account no pod is let in."""
+    furniture = "get configmap/kube-root-ca.crt serviceaccount/default -o name"
+    eventually(lambda: 2 == len(kubectl.answer(furniture).split()), "loops furnish the namespace")
+
+
 def kubectl_of(folder: Path, login: Login, namespace: str = "default") -> Kubectl:
     """kubectl as somebody, by a kubeconfig of its own in that folder."""
     kubeconfig = folder / "kubeconfig"
