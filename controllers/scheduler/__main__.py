@@ -10,6 +10,7 @@ from controllers.scheduler import loop
 from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.configuration.loading import Configuration
 from controllers.scheduler.configuration.options import add_options, load_from
+from controllers.scheduler.extenders.chain import over_http
 from kubeloop.apimachinery.releases import DEFAULT, release
 from kubeloop.runtime import flags, process
 from kubeloop.runtime.manager import Manager
@@ -39,6 +40,7 @@ def main() -> int:
             socket.gethostname(),
             backoff,
             kubernetes_version=arguments.kubernetes_version,
+            extenders=over_http(configuration.extenders),
         )
 
     arguments = parser.parse_args()

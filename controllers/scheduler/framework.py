@@ -13,6 +13,9 @@ import structlog
 
 from controllers.scheduler import interface
 from controllers.scheduler.diagnosis import Diagnosis
+from controllers.scheduler.events import ANY_EVENT
+from controllers.scheduler.extenders.chain import NAME as EXTENDER
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.hints import ProfileHints
 from controllers.scheduler.interface import MAX_NODE_SCORE, CycleState, FilterPlugin, Nomination, Plugin, ScorePlugin
 from controllers.scheduler.node_info import NodeInfo
@@ -25,6 +28,7 @@ from kubeloop.apimachinery.errors import ApiError
 log = structlog.get_logger(__name__)
 
 MAX_PERMIT_SECONDS = 15 * 60.0
+REASONS_BEFORE = "reasons before"  # in a cycle's state: why the PostFilter plugins before the last could not make room
 _PRE_BINDING = "pre-binding"  # in a cycle's state: the plugin that is at work
 P = TypeVar("P", bound=Plugin)
 _OURS = frozenset(entry.plugin for entry in DEFAULT_PLUGINS)
@@ -45,8 +49,10 @@ class Framework:
         weights: Mapping[str, int],
         nominator: Nominator,
         at: Mapping[str, Sequence[str]] | None = None,
+        extenders: Extenders = NO_EXTENDERS,
     ) -> None:
         self.name = name
+        self.extenders = extenders
         self.plugins = tuple(plugins)
         self.nominator = nominator
         self._at = at or {}
@@ -74,6 +80,8 @@ class Framework:
     def hints(self) -> ProfileHints:
         """What the queue is to know."""
         events = {plugin.NAME: plugin.events() for plugin in self.plugins if isinstance(plugin, interface.REFUSING)}
+        if self.extenders:
+            events[EXTENDER] = ANY_EVENT
         return ProfileHints(events, self._those(interface.PreEnqueuePlugin))
 
     @property
@@ -83,8 +91,9 @@ class Framework:
         return plugin
 
     @property
-    def has_scoring(self) -> bool:
-        return bool(self._scores)
+    def has_choice(self) -> bool:
+        """Whether it matters to find more than one node: somebody prefers one, or may refuse one later."""
+        return bool(self._scores) or self.extenders.has_scoring or self.extenders.has_filters
 
     # Finding nodes -------------------------------------------------------------------------------------------------
 
@@ -194,6 +203,7 @@ class Framework:
         for plugin in self._post_filters:
             result, status = plugin.post_filter(state, pod, node_statuses, absent)
             if status is None or status.code is Code.UNRESOLVABLE:
+                state[REASONS_BEFORE] = reasons
                 return result, status
             if not status.is_rejected:
                 return None, status
@@ -274,7 +284,11 @@ class Framework:
         return "" if plugin is None else _failure_of("PreBind", plugin)
 
     async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """The first plugin that does not skip does it."""
+        """An extender that binds comes first; then the first plugin that does not skip does it."""
+        if self.extenders:
+            status = await self.extenders.bind(pod, node_name)
+            if status is None or status.code is not Code.SKIP:
+                return status
         for plugin in self._binds:
             status = await _answer(plugin.bind(state, pod, node_name))
             if status is None or status.code is not Code.SKIP:

@@ -174,10 +174,23 @@ class FilterPlugin(Plugin):
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """Whom to set as the pod's nominated node ("" clears it), and the pods to remove from it first."""
+    """Whom to set as the pod's nominated node ("" clears it), and the pods to remove from it first.
+
+    `candidates`: what it was chosen from, where HTTP extenders may have a say in it.
+    """
 
     node_name: str
     victims: tuple[PodInfo, ...] = ()
+    candidates: Sequence[Candidate] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node on which preemption would make room, and its victims, the most important first."""
+
+    node_name: str
+    victims: tuple[PodInfo, ...]
+    budget_violations: int
 
 
 class PostFilterPlugin(Plugin):

@@ -8,6 +8,7 @@ from functools import partial
 from controllers.scheduler.announcer import Announcer
 from controllers.scheduler.backoff import Backoff
 from controllers.scheduler.event_handlers import EVENT_SOURCES, NOT_ENDED
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.interface import Lister
 from controllers.scheduler.listing import Listing
 from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
@@ -34,6 +35,7 @@ def add_to(
     host: str = "",
     backoff: Backoff | None = None,
     kubernetes_version: str = DEFAULT,
+    extenders: Extenders = NO_EXTENDERS,
 ) -> Scheduler:
     """Before the manager runs. `host` is what events name as the instance that reports.
 
@@ -59,6 +61,7 @@ def add_to(
         announcer=Announcer(manager.api, manager.clock, host),
         metrics=_metrics(manager),
         backoff=backoff,
+        extenders=extenders,
     )
     manager.informer(NODES).add_handler(scheduler.handlers.on_node)
     pods.add_handler(scheduler.handlers.on_pod)

@@ -8,11 +8,10 @@ least wins. Follows pkg/scheduler/framework/preemption and plugins/defaultpreemp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
 from controllers.scheduler.affinity_terms import selector_or_nothing
-from controllers.scheduler.interface import CycleState, Filtering
+from controllers.scheduler.interface import Candidate, CycleState, Filtering
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import Code, Status, failed
@@ -24,15 +23,6 @@ NOT_HELPFUL = Status(Code.UNRESOLVABLE, ("Preemption is not helpful for scheduli
 BY_SCHEDULER = "PreemptionByScheduler"
 DISRUPTION_TARGET = "DisruptionTarget"
 _LAST = "~"  # sorts after every RFC 3339 time: a pod that has not started yet is the youngest
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A node that would do, and its victims, the most important first."""
-
-    node_name: str
-    victims: tuple[PodInfo, ...]
-    budget_violations: int
 
 
 def find_candidates(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.interface import Filtering, Handle
 from controllers.scheduler.nominator import Nominator
@@ -27,7 +28,7 @@ class Profile:
     percentage_of_nodes_to_score: int = 0
     at: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def build(self, handle: Handle, nominator: Nominator) -> Framework:
+    def build(self, handle: Handle, nominator: Nominator, extenders: Extenders = NO_EXTENDERS) -> Framework:
         """The framework of this profile; `handle` is what its plugins reach the scheduler by."""
         built: list[Framework] = []
         filtering: Callable[[], Filtering] = lambda: built[0]  # noqa: E731 - known only when the plugins are
@@ -36,5 +37,5 @@ class Profile:
             for entry in self.plugins
         ]
         weights = {entry.plugin.NAME: entry.weight for entry in self.plugins}
-        built.append(Framework(self.name, plugins, weights, nominator, self.at))
+        built.append(Framework(self.name, plugins, weights, nominator, self.at, extenders))
         return built[0]

@@ -6,14 +6,15 @@ carries it out (scheduler.py). Follows schedulePod in pkg/scheduler/schedule_one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from random import Random
+from types import MappingProxyType
 
 from controllers.scheduler.diagnosis import Decision, Diagnosis
 from controllers.scheduler.framework import Framework
-from controllers.scheduler.interface import CycleState
+from controllers.scheduler.interface import CycleState, Nomination
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.snapshot import Snapshot
@@ -22,6 +23,7 @@ from controllers.scheduler.status import Code, Status, unresolvable
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
 MIN_NODES_AT_ONCE = 50
+NO_SCORES: Mapping[str, list[int]] = MappingProxyType({})
 NO_NODES = unresolvable("no nodes available to schedule pods")
 
 
@@ -36,7 +38,7 @@ def schedule_one(
     percentage: int = 0,
     explain: bool = False,
 ) -> Decision:
-    """Where the pod should go, or why it cannot.
+    """Where the pod should go, or why it cannot. HTTP extenders are not asked (extenders/deciding.py does).
 
     `start` is where the search begins, so that a search that stops early does not always see the same nodes;
     `percentage` is how much of the cluster to look for feasible nodes (0: adaptive); `explain` looks at all nodes and
@@ -50,43 +52,49 @@ def schedule_one(
     if isinstance(feasible, Status):
         return Decision(diagnosis, status=feasible)
     if not feasible:
-        return _make_room(framework, state, pod, diagnosis)
-    node_name = _choose(framework, state, pod, feasible, diagnosis, rng, explain)
-    if isinstance(node_name, Status):
-        return Decision(diagnosis, status=node_name)
-    evaluated = len(feasible) + len(diagnosis.node_statuses)
-    return Decision(diagnosis, node_name, feasible_nodes=len(feasible), evaluated_nodes=evaluated)
+        return no_node(diagnosis, *framework.post_filter(state, pod, diagnosis.node_statuses, diagnosis.absent))
+    return best_of(framework, state, pod, feasible, diagnosis, rng, explain=explain)
 
 
 def find_feasible(
     framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis, start: int, percentage: int
 ) -> list[NodeInfo] | Status:
     """Nodes that pass every filter, as many as are worth scoring; the refused ones go into the diagnosis."""
+    found: list[NodeInfo] | Status = []
+    for found in searches(framework, state, pod, diagnosis, start, percentage):
+        if found:
+            break
+    return found
+
+
+def searches(
+    framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis, start: int, percentage: int
+) -> Iterator[list[NodeInfo] | Status]:
+    """The same in turn: first among the node that the pod is promised, then among all."""
     snapshot = state.snapshot
     names, refusal = framework.pre_filter(state, pod, diagnosis)
     if refusal is not None:
-        if not refusal.is_rejected:
-            return refusal
-        diagnosis.absent = refusal
-        diagnosis.pre_filter_message = refusal.message
-        diagnosis.note(refusal)
-        return []
+        if refusal.is_rejected:
+            diagnosis.absent = refusal
+            diagnosis.pre_filter_message = refusal.message
+            diagnosis.note(refusal)
+        else:
+            yield refusal
+        return
     if pod.nominated_node_name and (promised := snapshot.get(pod.nominated_node_name)) is not None:
-        found = _passing_of_few(framework, state, pod, [promised], diagnosis, 1)
-        if found:
-            return found
+        yield _passing_of_few(framework, state, pod, [promised], diagnosis, 1)
     nodes: Sequence[NodeInfo] = snapshot.nodes
     if names is not None:
         nodes = [node for name in sorted(names) if (node := snapshot.get(name)) is not None]
         plugins = " ".join(sorted(diagnosis.unschedulable_plugins))
         diagnosis.absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
     if not nodes:
-        return []
+        return
     start %= len(nodes)
     in_turn = [*nodes[start:], *nodes[:start]]
-    wanted = nodes_to_find(len(nodes), percentage) if framework.has_scoring else 1
+    wanted = nodes_to_find(len(nodes), percentage) if framework.has_choice else 1
     passing = _passing if names is None else _passing_of_few
-    return passing(framework, state, pod, in_turn, diagnosis, wanted)
+    yield passing(framework, state, pod, in_turn, diagnosis, wanted)
 
 
 def nodes_to_find(node_count: int, percentage: int = 0) -> int:
@@ -165,21 +173,25 @@ def _with_nominated(
     ]
 
 
-def _choose(
+def best_of(
     framework: Framework,
     state: CycleState,
     pod: PodInfo,
     nodes: Sequence[NodeInfo],
     diagnosis: Diagnosis,
     rng: Random,
-    explain: bool,
-) -> str | Status:
-    """The node with the highest sum of scores; among equals, chance decides."""
+    *,
+    others: Mapping[str, list[int]] = NO_SCORES,
+    explain: bool = False,
+) -> Decision:
+    """The node with the highest sum of scores; among equals, chance decides. `others`: beside those of plugins."""
+    evaluated = len(nodes) + len(diagnosis.node_statuses)
     if len(nodes) == 1 and not explain:
-        return nodes[0].name
+        return Decision(diagnosis, nodes[0].name, feasible_nodes=1, evaluated_nodes=evaluated)
     scores = framework.score(state, pod, nodes)
     if isinstance(scores, Status):
-        return scores
+        return Decision(diagnosis, status=scores)
+    scores.update(others)
     # One that likes all nodes the same changes nothing.
     telling = [of_plugin for of_plugin in scores.values() if of_plugin.count(of_plugin[0]) < len(nodes)]
     totals = reduce(_sums, telling) if telling else [0] * len(nodes)
@@ -191,16 +203,15 @@ def _choose(
     if explain:
         for position, node in enumerate(nodes):
             diagnosis.scores[node.name] = {plugin: of_nodes[position] for plugin, of_nodes in scores.items()}
-    return winner
+    return Decision(diagnosis, winner, feasible_nodes=len(nodes), evaluated_nodes=evaluated)
 
 
 def _sums(scores: list[int], others: list[int]) -> list[int]:
     return list(map(add, scores, others))
 
 
-def _make_room(framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> Decision:
-    """No node fits: ask whether removing pods would help."""
-    nomination, status = framework.post_filter(state, pod, diagnosis.node_statuses, diagnosis.absent)
+def no_node(diagnosis: Diagnosis, nomination: Nomination | None, status: Status | None) -> Decision:
+    """No node fits; the rest is what PostFilter says of making room."""
     diagnosis.post_filter_message = status.message if status is not None else ""
     evaluated = len(diagnosis.node_statuses)
     return Decision(diagnosis, "", Status(Code.UNSCHEDULABLE), nomination, evaluated_nodes=evaluated)

@@ -1,10 +1,11 @@
 """The scheduler: takes pods off the queue, decides one after the other, and carries the decisions out.
 
-    scheduling cycle (one pod at a time, nothing awaited)      binding cycle (many at once)
+    scheduling cycle (one pod at a time)                       binding cycle (many at once)
     pop → snapshot → schedule_one → assume → reserve → permit  → wait → pre-bind → bind → post-bind
           └ no node: post-filter, back into the queue            └ refused: forget, back into the queue
 
 The next pod is decided while the bindings of the last ones are on their way: it sees them as assumed.
+Nothing is awaited in a scheduling cycle, unless HTTP extenders have a say in it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from controllers.scheduler.cache import Cache
 from controllers.scheduler.diagnosis import Decision, Diagnosis
 from controllers.scheduler.event_handlers import EventHandlers
 from controllers.scheduler.events import ASSIGNED_POD_DELETE
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
+from controllers.scheduler.extenders.deciding import schedule_with_extenders
 from controllers.scheduler.failures import TAKE_BACK_PROMISE, Failures, not_bound, refused
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.hints import QueueingHints
@@ -67,6 +70,7 @@ class Scheduler:
         announcer: Announcer | None = None,
         metrics: SchedulerMetrics = NO_METRICS,
         backoff: Backoff | None = None,
+        extenders: Extenders = NO_EXTENDERS,
     ) -> None:
         self._api, self._clock, self._rng = api, clock, rng
         self._metrics = metrics
@@ -85,7 +89,7 @@ class Scheduler:
             activate=lambda uids: self.queue.activate(uids),
             pause=self._pause,
         )
-        self.frameworks = {profile.name: profile.build(handle, nominator) for profile in profiles}
+        self.frameworks = {profile.name: profile.build(handle, nominator, extenders) for profile in profiles}
         self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
         hints = QueueingHints({name: framework.hints for name, framework in self.frameworks.items()})
         first = next(iter(self.frameworks.values()))
@@ -126,7 +130,7 @@ class Scheduler:
             )
             while True:
                 await self._writes.acquire()
-                self.schedule_next(await self.queue.pop(), group)
+                await self.schedule_next(await self.queue.pop(), group)
                 await self._clock.sleep(0)  # let bindings and informers go on
 
     async def _every(self, seconds: float, action: Callable[[], None]) -> None:
@@ -143,9 +147,9 @@ class Scheduler:
         finally:
             await self._writes.acquire()
 
-    # The scheduling cycle: no await in here -----------------------------------------------------------------------
+    # The scheduling cycle -----------------------------------------------------------------------------------------
 
-    def schedule_next(self, queued: QueuedPod, group: asyncio.TaskGroup) -> None:
+    async def schedule_next(self, queued: QueuedPod, group: asyncio.TaskGroup) -> None:
         """Decide about one pod, and start what follows. The caller holds one of the `_writes` for it."""
         pod = queued.pod
         framework = self.frameworks[pod.scheduler_name]
@@ -156,7 +160,7 @@ class Scheduler:
         started = self._clock.monotonic()
         self.cache.update(self.snapshot)
         state = CycleState(self.snapshot)
-        decision = self._decide(framework, state, pod)
+        decision = await self._decide(framework, state, pod)
         if decision.node_name:
             decision = self._take(framework, state, pod, decision)
         work: Coroutine[Any, Any, None] | None
@@ -193,30 +197,26 @@ class Scheduler:
             self.announcer.tell(pod.scheduler_name, pod.pod, "Warning", "FailedScheduling", "Scheduling", note)
         return pod.is_being_deleted or self.cache.is_assumed(pod.uid)
 
-    def _decide(self, framework: Framework, state: CycleState, pod: PodInfo) -> Decision:
+    async def _decide(self, framework: Framework, state: CycleState, pod: PodInfo) -> Decision:
+        start, percentage = self._next_start, self._percentages[framework.name]
+        schedule = schedule_with_extenders if framework.extenders else _at_once
         try:
-            decision = schedule_one(
-                framework,
-                pod,
-                self.snapshot,
-                self._rng,
-                state=state,
-                start=self._next_start,
-                percentage=self._percentages[framework.name],
+            decision = await schedule(
+                framework, pod, self.snapshot, self._rng, state=state, start=start, percentage=percentage
             )
         except Exception as error:
             return Decision(Diagnosis(), status=_broken(pod, error), nomination=TAKE_BACK_PROMISE)
         if self.snapshot.nodes:
-            self._next_start = (self._next_start + decision.evaluated_nodes) % len(self.snapshot.nodes)
+            self._next_start = (start + decision.evaluated_nodes) % len(self.snapshot.nodes)
         return decision
 
     def _take(self, framework: Framework, state: CycleState, pod: PodInfo, decision: Decision) -> Decision:
         """Assume, reserve and ask for the permit; all of it is undone where one of them refuses."""
         node_name = decision.node_name
-        self.cache.assume_pod(pod, node_name)
-        self.queue.nominator.remove(pod.uid)
         waits: dict[str, float] = {}
         try:
+            self.cache.assume_pod(pod, node_name)  # somebody else may have bound it while extenders were asked
+            self.queue.nominator.remove(pod.uid)
             status = framework.reserve(state, pod, node_name)
             if status is None:
                 status, waits = framework.permit(state, pod, node_name)
@@ -294,6 +294,11 @@ class Scheduler:
         report = self._failures.give_back(queued, failure)
         if report is not None:
             await report
+
+
+async def _at_once(framework: Framework, pod: PodInfo, snapshot: Snapshot, rng: Random, **how: Any) -> Decision:
+    """Nobody is waited for."""
+    return schedule_one(framework, pod, snapshot, rng, **how)
 
 
 def _broken(pod: PodInfo, error: Exception) -> Status:

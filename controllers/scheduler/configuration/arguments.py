@@ -15,6 +15,7 @@ from kubeloop.apimachinery.field import (
     not_supported,
     required,
 )
+from kubeloop.apimachinery.go_duration import duration_seconds
 from kubeloop.apimachinery.selectors import NODE_SELECTOR_OPERATORS, SelectorError, from_node_expressions
 from kubeloop.apimachinery.validation import qualified_name_errors
 
@@ -87,11 +88,12 @@ def node_resources_fit(args: Arguments, path: str) -> Iterator[FieldError]:
         if "/" in group:
             yield invalid(where, group, "resource group name can't contain '/'")
         yield from _label_name(group, where)
-    yield from _scoring_strategy(args.get("scoringStrategy") or {}, f"{path}.scoringStrategy")
+    if args.get("scoringStrategy") is not None:
+        yield from _scoring_strategy(args["scoringStrategy"], f"{path}.scoringStrategy")
 
 
 def _scoring_strategy(strategy: Arguments, path: str) -> Iterator[FieldError]:
-    kind = strategy.get("type") or "LeastAllocated"
+    kind = strategy.get("type") or ""
     if kind not in _STRATEGIES:
         yield not_supported(f"{path}.type", kind, _STRATEGIES)
     for i, resource in enumerate(strategy.get("resources") or ()):
@@ -162,6 +164,17 @@ def volume_binding(args: Arguments, path: str) -> Iterator[FieldError]:
     if seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid(f"{path}.bindTimeoutSeconds", seconds, detail)
+    if args.get("shape"):
+        detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        yield invalid(f"{path}.shape", args["shape"], detail)
+
+
+def dynamic_resources(args: Arguments, path: str) -> Iterator[FieldError]:
+    filtering, binding = args.get("filterTimeout"), args.get("bindingTimeout")
+    if filtering is not None and duration_seconds(filtering) < 0:
+        yield invalid(f"{path}.filterTimeout", filtering, "must be zero or positive")
+    if binding is not None and duration_seconds(binding) < 1:
+        yield invalid(f"{path}.bindingTimeout", binding, "must be at least 1 second")
 
 
 def _label_name(name: str, path: str) -> Iterator[FieldError]:
@@ -171,6 +184,7 @@ def _label_name(name: str, path: str) -> Iterator[FieldError]:
 
 ARGUMENT_CHECKS: Mapping[str, Check] = {
     "DefaultPreemption": default_preemption,
+    "DynamicResources": dynamic_resources,
     "InterPodAffinity": inter_pod_affinity,
     "NodeAffinity": node_affinity,
     "NodeResourcesBalancedAllocation": node_resources_balanced_allocation,

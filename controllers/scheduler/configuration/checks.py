@@ -6,20 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from controllers.scheduler.configuration.arguments import ARGUMENT_CHECKS
-from kubeloop.apimachinery.field import FieldError, child, duplicate, forbidden, index, invalid, required
+from controllers.scheduler.configuration.extender_checks import extenders
+from kubeloop.apimachinery.field import FieldError, child, duplicate, index, invalid, required
+from kubeloop.apimachinery.go_duration import duration_seconds, duration_text
 
 API_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
 _REMOVED = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+
+_ELECTION_SECONDS = {"leaseDuration": 15.0, "renewDeadline": 10.0, "retryPeriod": 2.0}
 
 Values = Mapping[str, Any]
 
 
 def check(configuration: Values) -> Iterator[FieldError]:
     """Of a configuration whose defaults are filled in and whose types are right."""
+    burst = (configuration.get("clientConnection") or {}).get("burst") or 0
+    if burst < 0:
+        yield invalid("clientConnection.burst", burst, "must be non-negative")
     election = configuration.get("leaderElection") or {}
-    if election.get("leaderElect", True) and election.get("resourceLock", "leases") != "leases":
-        lock = election["resourceLock"]
-        yield invalid("leaderElection.resourceLock", lock, 'resourceLock value must be "leases"')
+    if election.get("leaderElect", True):
+        yield from _election(election)
     if configuration["parallelism"] <= 0:
         yield invalid("parallelism", configuration["parallelism"], "should be an integer value greater than zero")
     yield from _profiles(configuration["profiles"])
@@ -29,8 +35,23 @@ def check(configuration: Values) -> Iterator[FieldError]:
         yield invalid("podInitialBackoffSeconds", first, "must be greater than 0")
     if most < first:
         yield invalid("podMaxBackoffSeconds", most, "must be greater than or equal to PodInitialBackoffSeconds")
-    if configuration.get("extenders"):
-        yield forbidden("extenders", "this scheduler has no HTTP extenders: write a plugin")
+    yield from extenders(configuration.get("extenders") or ())
+
+
+def _election(election: Values) -> Iterator[FieldError]:
+    """0s and absent durations have their defaults; whether each is a duration was looked at before."""
+    seconds: dict[str, float] = {}
+    for name, default in _ELECTION_SECONDS.items():
+        said = election.get(name) or ""
+        seconds[name] = duration_seconds(said) or default
+        if seconds[name] < 0:
+            yield invalid(f"leaderElection.{name}", said, "must be greater than zero")
+    if seconds["leaseDuration"] <= seconds["renewDeadline"]:
+        renewal = duration_text(seconds["renewDeadline"])
+        yield invalid("leaderElection.leaseDuration", renewal, "must be greater than `RenewDeadline`")
+    lock = election.get("resourceLock") or "leases"
+    if lock != "leases":
+        yield invalid("leaderElection.resourceLock", lock, 'resourceLock value must be "leases"')
 
 
 def _profiles(profiles: Sequence[Values]) -> Iterator[FieldError]:

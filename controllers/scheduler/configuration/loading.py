@@ -11,7 +11,9 @@ from controllers.scheduler import backoff
 from controllers.scheduler.configuration import checks, shape
 from controllers.scheduler.configuration.plugin_sets import PluginsRefused, arrange
 from controllers.scheduler.configuration.user_plugins import known_plugins
+from controllers.scheduler.extenders.settings import ExtenderSettings, settings_of
 from controllers.scheduler.interface import Plugin
+from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kubeloop.apimachinery.yaml_text import YamlSyntaxError, parse_yaml
 
@@ -35,6 +37,7 @@ class Configuration:
     max_backoff_seconds: float = backoff.MAX_SECONDS
     leader_election: Mapping[str, Any] | None = None
     kubeconfig: str = ""
+    extenders: Sequence[ExtenderSettings] = ()
 
 
 def load(path: Path | None, plugins: Iterable[str] = ()) -> Configuration:
@@ -63,7 +66,9 @@ def parse(text: bytes, known: Mapping[str, type[Plugin]]) -> Configuration:
     filled = _with_defaults(values)
     _refuse([str(error) for error in checks.check(filled)])
     try:
-        profiles = [_profile(profile, filled, known) for profile in filled["profiles"]]
+        extenders = [settings_of(extender) for extender in filled.get("extenders") or ()]
+        ignored = [name for extender in extenders for name in extender.ignored_resources]
+        profiles = [_profile(profile, filled, known, ignored) for profile in filled["profiles"]]
     except PluginsRefused as error:
         raise ConfigurationError(str(error)) from error
     return Configuration(
@@ -72,6 +77,7 @@ def parse(text: bytes, known: Mapping[str, type[Plugin]]) -> Configuration:
         filled["podMaxBackoffSeconds"],
         filled.get("leaderElection"),
         (filled.get("clientConnection") or {}).get("kubeconfig") or "",
+        extenders,
     )
 
 
@@ -99,13 +105,22 @@ def _with_defaults(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**_DEFAULTS, **given, "profiles": profiles}
 
 
-def _profile(profile: Mapping[str, Any], filled: Mapping[str, Any], known: Mapping[str, type[Plugin]]) -> Profile:
+def _profile(
+    profile: Mapping[str, Any],
+    filled: Mapping[str, Any],
+    known: Mapping[str, type[Plugin]],
+    ignored_resources: Sequence[str],
+) -> Profile:
+    """`ignored_resources`: those that extenders count themselves; they win over what the profile ignores."""
     name = profile["schedulerName"]
     arranged = arrange(name, profile.get("plugins") or {}, known)
     percentage = profile.get("percentageOfNodesToScore")
     if percentage is None:
         percentage = filled.get("percentageOfNodesToScore") or 0
     arguments = {entry["name"]: entry.get("args") or {} for entry in profile.get("pluginConfig") or ()}
+    if ignored_resources:
+        fit = NodeResourcesFit.NAME
+        arguments[fit] = {**arguments.get(fit, {}), "ignoredResources": ignored_resources}
     return Profile(name, arranged.entries, arguments, percentage, arranged.at)
 
 

@@ -6,9 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeloop.apimachinery import field
+from kubeloop.apimachinery.go_duration import duration_error
 
-# A type is bool, int, float or str, ANY for what is checked elsewhere, [type] for a list, or the fields of an object.
+# A type is bool, int, float, str or DURATION (a string, too), ANY for what is checked elsewhere, [type] for a list, or
+# the fields of an object.
 ANY = object
+
+
+class DURATION(str):
+    """As Go writes durations."""
+
+
 Shape = Any
 
 _PLUGIN = {"name": str, "weight": int}
@@ -25,14 +33,26 @@ _PROFILE = {
 }
 _LEADER_ELECTION = {
     "leaderElect": bool,
-    "leaseDuration": str,
-    "renewDeadline": str,
-    "retryPeriod": str,
+    "leaseDuration": DURATION,
+    "renewDeadline": DURATION,
+    "retryPeriod": DURATION,
     "resourceLock": str,
     "resourceName": str,
     "resourceNamespace": str,
 }
 _CLIENT_CONNECTION = {"kubeconfig": str, "acceptContentTypes": str, "contentType": str, "qps": float, "burst": int}
+_TLS = {
+    "insecure": bool,
+    **dict.fromkeys(("serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData"), str),
+}
+_EXTENDER = {
+    **dict.fromkeys(("urlPrefix", "filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb"), str),
+    **dict.fromkeys(("enableHTTPS", "nodeCacheCapable", "ignorable"), bool),
+    "weight": int,
+    "httpTimeout": DURATION,
+    "tlsConfig": _TLS,
+    "managedResources": [{"name": str, "ignoredByScheduler": bool}],
+}
 CONFIGURATION: Mapping[str, Shape] = {
     "apiVersion": str,
     "kind": str,
@@ -45,7 +65,7 @@ CONFIGURATION: Mapping[str, Shape] = {
     "podInitialBackoffSeconds": int,
     "podMaxBackoffSeconds": int,
     "profiles": [_PROFILE],
-    "extenders": [ANY],
+    "extenders": [_EXTENDER],
     "delayCacheUntilActive": bool,
 }
 
@@ -67,7 +87,7 @@ _TERM = {"matchExpressions": _EXPRESSIONS, "matchFields": _EXPRESSIONS}
 # Of plugins that are not named here, the arguments are their own affair.
 ARGUMENTS: Mapping[str, Mapping[str, Shape]] = {
     "DefaultPreemption": {"minCandidateNodesPercentage": int, "minCandidateNodesAbsolute": int},
-    "DynamicResources": {"filterTimeout": str, "bindingTimeout": str},
+    "DynamicResources": {"filterTimeout": DURATION, "bindingTimeout": DURATION},
     "InterPodAffinity": {"hardPodAffinityWeight": int, "ignorePreferredTermsOfExistingPods": bool},
     "NodeAffinity": {
         "addedAffinity": {
@@ -78,11 +98,11 @@ ARGUMENTS: Mapping[str, Mapping[str, Shape]] = {
     "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},
     "NodeResourcesFit": {"ignoredResources": [str], "ignoredResourceGroups": [str], "scoringStrategy": _STRATEGY},
     "PodTopologySpread": {"defaultConstraints": [_CONSTRAINT], "defaultingType": str},
-    "VolumeBinding": {"bindTimeoutSeconds": int},
+    "VolumeBinding": {"bindTimeoutSeconds": int, "shape": _CURVE},
 }
 _TYPE_META = {"apiVersion": str, "kind": str}
 
-_NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
+_NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", DURATION: "a string"}
 
 
 def misfits(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
@@ -99,6 +119,8 @@ def misfits(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
             yield from misfits(item, shape[0], field.index(path, i))
     elif not _is(value, shape):
         yield f"{path}: must be {_NAMES[shape]}, not {field.go_value(value)}"
+    elif shape is DURATION and (problem := duration_error(value)):
+        yield f"{path}: time: {problem}"
 
 
 def argument_misfits(plugin: str, arguments: Any, path: str) -> Iterator[str]:
@@ -121,4 +143,6 @@ def _object_misfits(value: Any, shape: Mapping[str, Shape], path: str) -> Iterat
 def _is(value: Any, kind: type) -> bool:
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is DURATION:
+        return isinstance(value, str)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

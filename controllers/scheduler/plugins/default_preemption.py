@@ -52,7 +52,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
         )
         if candidates:
             best = pick_one(candidates)
-            return Nomination(best.node_name, best.victims), None
+            return Nomination(best.node_name, best.victims, candidates), None
         if any(not status.is_rejected for status in statuses.values()):
             return None, failed(f"preemption: {next(s.message for s in statuses.values() if not s.is_rejected)}")
         outcome = Diagnosis(len(snapshot.nodes), statuses, NOT_HELPFUL)

@@ -10,6 +10,7 @@ import sys
 from random import Random
 
 from controllers.scheduler.configuration.options import add_options, load_from
+from controllers.scheduler.extenders.chain import over_http
 from controllers.scheduler.why.cluster import read_situation
 from controllers.scheduler.why.explanation import explain
 from controllers.scheduler.why.report import as_json, as_text
@@ -47,10 +48,11 @@ def _arguments() -> argparse.Namespace:
 
 
 async def _explain(arguments: argparse.Namespace) -> str:
-    rng, profiles = Random(), load_from(arguments).profiles
+    rng, configuration = Random(), load_from(arguments)
+    profiles, extenders = configuration.profiles, over_http(configuration.extenders)
     connected = kubeconfig.connect(arguments.kubeconfig, arguments.master, arguments.token, context=arguments.context)
     async with connected as api:
-        situation = await read_situation(api, ObjectKey(_namespace(arguments), arguments.pod), profiles, rng)
+        situation = await read_situation(api, ObjectKey(_namespace(arguments), arguments.pod), profiles, rng, extenders)
     explanation = explain(situation, rng)
     return json.dumps(as_json(explanation), indent=2) if arguments.output == "json" else as_text(explanation)
 

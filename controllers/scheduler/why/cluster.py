@@ -9,6 +9,7 @@ from random import Random
 
 from controllers.scheduler.cache import Cache
 from controllers.scheduler.event_handlers import NOT_ENDED
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.interface import Handle
 from controllers.scheduler.listing import Listing
@@ -41,7 +42,9 @@ class NotOurs(ValueError):
     """Another scheduler's pod."""
 
 
-async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], rng: Random) -> Situation:
+async def read_situation(
+    api: Api, key: ObjectKey, profiles: Sequence[Profile], rng: Random, extenders: Extenders = NO_EXTENDERS
+) -> Situation:
     """Raises ApiError (NotFound: there is no such pod) and NotOurs."""
     pod = await api.get(PODS, key.name, key.namespace)
     wanted = PodInfo(pod).scheduler_name
@@ -56,7 +59,7 @@ async def read_situation(api: Api, key: ObjectKey, profiles: Sequence[Profile], 
         return listings.setdefault(resource, Listing())
 
     nominator = Nominator()
-    framework = profile.build(Handle(lister=lister, api=api, rng=rng), nominator)
+    framework = profile.build(Handle(lister=lister, api=api, rng=rng), nominator, extenders)
     nodes = lister(NODES)
     async with asyncio.TaskGroup() as reading:
         for resource, listing in listings.items():

@@ -39,7 +39,8 @@ class Explanation:
 
     `nomination`: whom preemption would remove. `remedies`: each would let the pod fit, the smallest first.
     `contradiction`: what the scheduler itself said of it last, where that is something else. `promise`: what it has
-    promised the pod. `enough`: how many nodes that fit the scheduler is content with.
+    promised the pod. `enough`: how many nodes that fit the scheduler is content with. `unasked`: HTTP extenders
+    that have a say, too.
     """
 
     pod: PodInfo
@@ -52,6 +53,7 @@ class Explanation:
     contradiction: str = ""
     promise: str = ""
     enough: int = 0
+    unasked: Sequence[str] = ()
 
     @property
     def ranking(self) -> Sequence[NodeVerdict]:
@@ -89,6 +91,7 @@ def explain(situation: Situation, rng: Random) -> Explanation:
         "" if is_told_by_itself else contradiction(pod, is_stuck, message),
         promise(pod, is_stuck, _going(situation)),
         nodes_to_find(len(snapshot.nodes), situation.percentage),
+        framework.extenders.of_interest(pod),
     )
 
 

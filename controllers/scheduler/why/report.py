@@ -31,6 +31,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "winners": [node.name for node in explanation.winners] if ranking else [],
         "runnerUp": _runner_up(explanation),
         "nodesToScore": explanation.enough,
+        "extendersNotAsked": list(explanation.unasked),
         "nodes": [_node_as_json(node) for node in explanation.nodes],
         "preemption": nomination
         and {"nodeName": nomination.node_name, "victims": [str(victim.key) for victim in nomination.victims]},
@@ -82,6 +83,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     if len(explanation.ranking) > explanation.enough > 0:
         enough = f"the first {explanation.enough} of the {len(explanation.ranking)} nodes that fit"
         yield f"It may go to another: the scheduler is content with {enough} (percentageOfNodesToScore)."
+    if explanation.unasked:
+        yield f"HTTP extenders have a say, too, and are not asked here: {', '.join(explanation.unasked)}."
     if explanation.nomination is not None:
         victims = ", ".join(str(victim.key) for victim in explanation.nomination.victims)
         yield f"Preemption would make room on {explanation.nomination.node_name} by removing {victims}."

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.scheduler import Scheduler
 from kubeloop.apimachinery.errors import ApiError, NotFound
@@ -20,7 +21,12 @@ from tests.unit.scheduler.scene import FakeLister
 class FakeServer:
     """`bind_seconds`: how long a binding takes. `refusals`: raised by the next bindings, in order."""
 
-    def __init__(self, profiles: Sequence[Profile] = (Profile(),), bind_seconds: float = 0.1) -> None:
+    def __init__(
+        self,
+        profiles: Sequence[Profile] = (Profile(),),
+        bind_seconds: float = 0.1,
+        extenders: Extenders = NO_EXTENDERS,
+    ) -> None:
         self.clock = LoopClock()
         self.bind_seconds = bind_seconds
         self.refusals: list[ApiError] = []
@@ -36,6 +42,7 @@ class FakeServer:
             profiles,
             lister=self.lister,
             pods=self.lister(PODS),
+            extenders=extenders,
         )
 
     def lister(self, resource: Resource) -> FakeLister:

@@ -8,6 +8,7 @@ from typing import Any
 
 from controllers.scheduler.cache import Cache
 from controllers.scheduler.diagnosis import Decision
+from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
 from controllers.scheduler.framework import Framework
 from controllers.scheduler.interface import CycleState, Handle
 from controllers.scheduler.listing import Listing
@@ -42,13 +43,14 @@ class Scene:
         others: Mapping[str, Sequence[Object]] | None = None,
         profile: Profile | None = None,
         seed: int = 1,
+        extenders: Extenders = NO_EXTENDERS,
     ) -> None:
         self._others = others or {}
         self.listings: dict[Resource, Listing] = {}  # what plugins have asked for
         self.rng = random.Random(seed)
         self.nominator = Nominator()
         handle = Handle(lister=self._lister, api=None, rng=self.rng)  # type: ignore[arg-type]
-        self.framework: Framework = (profile or Profile()).build(handle, self.nominator)
+        self.framework: Framework = (profile or Profile()).build(handle, self.nominator, extenders)
         self.cache = Cache()
         self.snapshot = Snapshot()
         for node in nodes:

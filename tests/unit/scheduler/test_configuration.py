@@ -165,7 +165,44 @@ def test_default_constraints_may_say_all_that_a_pods_own_may() -> None:
             "profiles: [{schedulerName: a}, {schedulerName: a}]",
             'profiles[1].schedulerName: Duplicate value: "profiles[0].schedulerName"',
         ),
-        ("extenders: [{urlPrefix: http://localhost}]", "extenders: Forbidden: this scheduler has no HTTP extenders"),
+        ("extenders: [{filterVerb: filter}]", "extenders[0].urlPrefix: Required value"),
+        ("extenders: [{urlPrefix: localhost}]", "extenders[0].urlPrefix: Invalid value"),
+        ("extenders: [{urlPrefix: http://a, httpTimeout: 5}]", "extenders[0].httpTimeout: must be a string, not 5"),
+        (
+            "extenders: [{urlPrefix: http://a, httpTimeout: 5 s}]",
+            'httpTimeout: time: unknown unit " s" in duration "5 s"',
+        ),
+        (
+            "extenders: [{urlPrefix: http://a, prioritizeVerb: prioritize}]",
+            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+        ),
+        (
+            "extenders: [{urlPrefix: http://a, bindVerb: b}, {urlPrefix: http://b, bindVerb: b}]",
+            'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
+        ),
+        (
+            "extenders: [{urlPrefix: http://a, managedResources: [{name: cpu}, {name: a.b/c}, {name: a.b/c}]}]",
+            '[extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name,'
+            ' extenders[0].managedResources[2].name: Invalid value: "a.b/c": duplicate extender managed resource name]',
+        ),
+        ("clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"),
+        (
+            "leaderElection: {leaseDuration: 5s, retryPeriod: -1s}",
+            '[leaderElection.retryPeriod: Invalid value: "-1s": must be greater than zero,'
+            ' leaderElection.leaseDuration: Invalid value: "10s": must be greater than `RenewDeadline`]',
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{score: 1}]}}]}]",
+            "remove it or turn on the feature gate StorageCapacityScoring",
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: DynamicResources, args: {bindingTimeout: 10ms}}]}]",
+            'profiles[0].pluginConfig[0].args.bindingTimeout: Invalid value: "10ms": must be at least 1 second',
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: []}}}]}]",
+            'profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: ""',
+        ),
         ("profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]", 'plugin "Nope" does not exist'),
         (
             "profiles: [{plugins: {filter: {enabled: [{}]}}}]",
@@ -231,3 +268,18 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_a_plugin_that_cannot_be_used_is_told(spelled: str, said: str) -> None:
     with pytest.raises(PluginNotLoaded, match=said):
         known_plugins([spelled])
+
+
+def test_resources_that_an_extender_counts_are_not_counted_here() -> None:
+    """`ignoredByScheduler`; it wins over what a profile ignores."""
+    managed = "[{name: a.b/c, ignoredByScheduler: true}, {name: a.b/d}]"
+    found = configured(
+        f"extenders: [{{urlPrefix: http://a, managedResources: {managed}}}]\n"
+        "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [e.f/g]}}]}]"
+    )
+    scene = Scene([a_node("a")], profile=found.profiles[0])
+
+    assert ["a"] == scene.feasible(a_pod("p").requests(**{"a.b/c": "1"}))
+    for name in ("a.b/d", "e.f/g"):
+        assert [] == scene.feasible(a_pod("p").requests(**{name: "1"}))
+    assert frozenset({"a.b/c", "a.b/d"}) == found.extenders[0].managed_resources

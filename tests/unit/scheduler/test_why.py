@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from controllers.scheduler.extenders.chain import over_http
+from controllers.scheduler.extenders.settings import settings_of
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.why.cluster import Situation
 from controllers.scheduler.why.explanation import Explanation, explain
@@ -320,6 +322,18 @@ def test_in_a_large_cluster_the_best_node_may_not_be_seen() -> None:
     assert "content with the first 144 of the 300 nodes that fit" in as_text(many)
     assert (144, 99) == (as_json(many)["nodesToScore"], as_json(few)["nodesToScore"])
     assert "content with" not in as_text(few)
+
+
+def test_extenders_that_have_a_say_are_named() -> None:
+    """They are not asked: that takes a service, and may have effects."""
+    url, managed = "http://extender.test", [{"name": "example.com/foo"}]
+    extenders = over_http([settings_of({"urlPrefix": url, "filterVerb": "filter", "managedResources": managed})])
+    scene = Scene([a_node("a")], extenders=extenders)
+
+    wanting, other = (explained(scene, pod) for pod in (a_pod("p").requests(**{"example.com/foo": "1"}), a_pod("q")))
+
+    assert f"HTTP extenders have a say, too, and are not asked here: {url}." in as_text(wanting)
+    assert ([url], []) == tuple(as_json(told)["extendersNotAsked"] for told in (wanting, other))
 
 
 WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
