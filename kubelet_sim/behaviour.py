@@ -6,10 +6,13 @@ Said by annotations on the pod (annotations.py):
     kubeloop.io/exit-code: "1"         with this code; alone, the container ends at once
     kubeloop.io/exit-reason: OOMKilled shown instead of Completed or Error
     kubeloop.io/ready-after: 10s       ready this long after its start, or `never`
-    kubeloop.io/stop-after: 5s         how long it takes to stop when told to
+    kubeloop.io/stop-after: 5s         how long it takes to stop, well, when told to
 
 How probes go (probes.py) and hooks (hooks.py), what a container uses of CPU and memory (usage.py) and what it logs
 (log.py) is said in the same way.
+
+A command that is known takes no notice of SIGTERM, as the first process of a container does not without a handler: it
+ends as if its grace were over, though as soon as others. Nobody is done in the time that an eviction leaves.
 
 Without them, the command is guessed at (commands.py), probes pass, and an init container or one of a Job ends well
 after a while. An image whose name contains `invalid` or `does-not-exist` cannot be pulled.
@@ -44,7 +47,8 @@ _UNPULLABLE = ("invalid", "does-not-exist")
 class Behaviour(NamedTuple):
     """Seconds count from the container's start. NEVER is infinite.
 
-    `hook_seconds`: how long its preStop hook takes. `stop_seconds`: from the signal to stop, which comes after that.
+    `hook_seconds`: how long its preStop hook takes. `stop_seconds`: from the signal to stop, which comes after that;
+    `is_stop_said`: by an annotation. `is_deaf`: it does not listen to that signal, and is killed.
     """
 
     exit_after_seconds: float = NEVER
@@ -53,6 +57,8 @@ class Behaviour(NamedTuple):
     ready_after_seconds: float = 0  # of one without a readiness probe
     hook_seconds: float = 0
     stop_seconds: float = _STOP_SECONDS
+    is_stop_said: bool = False
+    is_deaf: bool = False
     post_start: Ending = WELL_AT_ONCE  # how long its postStart hook holds it up, and whether it fails
     is_pullable: bool = True
     image_error: str = ""  # why the name of its image cannot be read
@@ -85,6 +91,8 @@ def behaviour_of(
         ready_after_seconds=0.0 if Kind.READINESS in probes else ready_after,
         hook_seconds=0.0 if words["stop-after"] else hooks.pre_stop_seconds(container),
         stop_seconds=_seconds("stop-after", words["stop-after"]) if words["stop-after"] else _STOP_SECONDS,
+        is_stop_said=bool(words["stop-after"]),
+        is_deaf=not words["stop-after"] and _is_deaf(container),
         post_start=hooks.post_start(container, words[hooks.WORD]),
         is_pullable=is_pullable(container.get("image") or ""),
         image_error=images.name_error(container.get("image") or ""),
@@ -101,11 +109,20 @@ def _ending(container: Mapping[str, Any], words: Mapping[str, str], default_exit
     if words["exit-after"] or words["exit-code"]:
         after = _seconds("exit-after", words["exit-after"]) if words["exit-after"] else 0.0
         return after, _exit_code(words["exit-code"] or "0")
-    command = [*(container.get("command") or ()), *(container.get("args") or ())]
+    command = _command(container)
     guessed = commands.guess(command, literals(container))
     if guessed is None and not command:
         guessed = commands.IMAGES.get(commands.repository(container.get("image") or ""))
     return (guessed.after_seconds, guessed.exit_code) if guessed else (default_exit_seconds, 0)
+
+
+def _is_deaf(container: Mapping[str, Any]) -> bool:
+    command = _command(container)
+    return commands.guess(command, literals(container)) is not None and not any("trap" in word for word in command)
+
+
+def _command(container: Mapping[str, Any]) -> list[str]:
+    return [*(container.get("command") or ()), *(container.get("args") or ())]
 
 
 def _seconds(word: str, text: str) -> float:

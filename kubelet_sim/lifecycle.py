@@ -17,7 +17,7 @@ from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import moment_after
 
 DEADLINE_EXCEEDED = Verdict(
-    "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", is_unready_at_once=True
+    "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", is_lasting=True
 )
 
 

@@ -233,7 +233,9 @@ def _end_of_pod(scene: Scene) -> _End | None:
     told = told_to_stop(scene)
     if told is None:
         return None
-    return _end(scene, scene.runtime.stopping_since or told, told, grace_seconds(scene))
+    verdict = scene.runtime.verdict
+    is_brief = verdict is not None and verdict.grace_seconds is not None
+    return _end(scene, scene.runtime.stopping_since or told, told, grace_seconds(scene), is_brief)
 
 
 def _end_by_order(scene: Scene) -> _End | None:
@@ -241,12 +243,15 @@ def _end_by_order(scene: Scene) -> _End | None:
     return _end(scene, order.at, order.at, order_grace_seconds(scene)) if order else None
 
 
-def _end(scene: Scene, ordered: datetime, turn: datetime, grace: float) -> _End:
-    """The preStop hook and waiting for its turn use up the grace, but for a last moment."""
+def _end(scene: Scene, ordered: datetime, turn: datetime, grace: float, is_brief: bool = False) -> _End:
+    """The preStop hook and waiting for its turn use up the grace, but for a last moment. `is_brief`: only those are
+    done in it of whom that is said.
+    """
     behaviour = scene.spec.behaviour
     signalled = max(turn, moment_after(ordered, min(behaviour.hook_seconds, grace)))
     left = max(grace - (signalled - ordered).total_seconds(), MINIMUM_GRACE_SECONDS)
-    return _End(moment_after(signalled, min(behaviour.stop_seconds, left)), behaviour.stop_seconds >= left)
+    seconds = NEVER if is_brief and not behaviour.is_stop_said else behaviour.stop_seconds
+    return _End(moment_after(signalled, min(seconds, left)), behaviour.is_deaf or seconds >= left)
 
 
 def told_to_stop(scene: Scene) -> datetime | None:

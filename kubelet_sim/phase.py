@@ -10,11 +10,16 @@ TERMINAL = ("Succeeded", "Failed")
 
 
 def phase_of(pod: PodSpec, runtime: PodRuntime) -> str:
-    """A terminal phase, once the API has it, stays; the node's verdict is told when nothing of the pod runs."""
+    """A terminal phase, once the API has it, stays; the node's verdict is told when nothing of the pod runs.
+
+    A pod that a kubelet evicts or preempts succeeds all the same when its containers end well (SyncTerminatingPod).
+    """
     if pod.phase in TERMINAL:
         return pod.phase
-    if runtime.verdict:
-        return (pod.phase or "Pending") if runtime.is_running else "Failed"
+    if runtime.verdict and runtime.is_running:
+        return pod.phase or "Pending"
+    if runtime.verdict and (runtime.is_rejected or runtime.verdict.is_lasting):
+        return "Failed"
     pairs = list(zip(pod.containers, runtime.containers, strict=True))
     if runtime.stopping_since and not runtime.is_running:
         return _phase_when_stopped(pairs)

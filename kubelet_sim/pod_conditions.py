@@ -32,7 +32,7 @@ def conditions_of(
     now: datetime,
 ) -> list[Object]:
     """In a kubelet's order; times are kept where the status is as it was."""
-    is_judged = runtime.verdict is not None and runtime.verdict.is_unready_at_once
+    is_judged = runtime.verdict is not None and runtime.verdict.is_lasting
     containers_ready = _containers_ready(pod, "Failed" if is_judged else phase, statuses)
     outcomes = (
         (has_sandbox(runtime) and phase not in TERMINAL, "", ""),

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from kubelet_sim import allocation, container_status, pod_conditions
 from kubelet_sim.asked import asked_for
-from kubelet_sim.phase import TERMINAL, phase_of
+from kubelet_sim.phase import phase_of
 from kubelet_sim.state import STATUS_FIELDS, PodRuntime, PodSpec, Role
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject, generation_of
 from kubeloop.apimachinery.times import format_time
@@ -61,8 +61,10 @@ def status_of(obj: ReadOnlyObject, pod: PodSpec, runtime: PodRuntime, now: datet
 
 
 def _reason(obj: ReadOnlyObject, runtime: PodRuntime, phase: str) -> Object:
-    """A reason belongs to its phase: the node's verdict, once told, or what stands there while the phase stays."""
-    if runtime.verdict and phase in TERMINAL:
+    """A reason belongs to its phase: the node's verdict, once told, or what stands there while the phase stays. A pod
+    that succeeds all the same has none.
+    """
+    if runtime.verdict and phase == "Failed":
         return {"reason": runtime.verdict.reason, "message": runtime.verdict.message}
     current = obj.get("status") or {}
     if current.get("phase") != phase:

@@ -203,7 +203,8 @@ class Verdict:
     message: str
     grace_seconds: float | None = None  # None: the pod's own
     disruption: str = ""  # what a condition says of it, too: others may try again
-    is_unready_at_once: bool = False  # not only when its containers have stopped
+    # It is said anew with every status: the pod is unready at once, and Failed however its containers end.
+    is_lasting: bool = False
     generation: int = 0  # of the pod that it is about
     annotations: Mapping[str, str] = field(default_factory=dict)  # of the event that tells of it
 

@@ -375,7 +375,8 @@ def test_a_late_look_at_a_pod_beyond_its_deadline_finds_what_happened_before() -
 
 def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
     """Its reason and the condition DisruptionTarget come with its phase."""
-    played = PlayedPod(a_pod(annotations={"kubeloop.io/stop-after": "10s"}))
+    stubborn = {"kubeloop.io/stop-after": "never"}
+    played = PlayedPod(a_pod(annotations=stubborn, terminationGracePeriodSeconds=10))
     played.until(5)
 
     evicted = Verdict("Evicted", "The node was low on resource: memory. ", disruption="It was low. ")
@@ -385,9 +386,59 @@ def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
     status = played.until(16)
 
     assert ("Running", ["True", ""]) == (phase, before)
-    assert ("Failed", "Evicted") == (status["phase"], status["reason"])
+    assert ("Failed", "Evicted", "Error") == (status["phase"], status["reason"], state_of(status))
     after = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
     assert ["False", "True"] == after
+
+
+EVICTED = Verdict("Evicted", "It was low. ", 1.0, disruption="It was low. ")
+PREEMPTED = Verdict("Preempting", "Preempted. ", disruption="It was preempted. ")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "container", "said", "expected"),
+    [
+        (EVICTED, {}, {}, ("Failed", "Evicted", "Error", 137)),  # it is not done within the grace of an eviction
+        (EVICTED, {}, {"kubeloop.io/stop-after": "1s"}, ("Succeeded", "", "Completed", 0)),
+        (PREEMPTED, {}, {}, ("Succeeded", "", "Completed", 0)),  # it has its own grace
+        (PREEMPTED, {"command": ["sleep", "1h"]}, {}, ("Failed", "Preempting", "Error", 137)),
+    ],
+)
+def test_a_pod_that_a_kubelet_ends_succeeds_when_its_containers_do(
+    verdict: Verdict, container: Object, said: dict[str, str], expected: tuple[str, str, str, int]
+) -> None:
+    """Then it has no reason, and only the condition tells. Else it has failed, and says why."""
+    played = PlayedPod(a_pod(a_container(**container), annotations=said))
+    played.until(5)
+
+    played.runtime = played.runtime._replace(verdict=verdict)
+    status = played.until(10)
+
+    ended = status["containerStatuses"][0]["state"]["terminated"]
+    assert expected == (status["phase"], status.get("reason", ""), ended["reason"], ended["exitCode"])
+    assert "True" == played.condition("DisruptionTarget")[0]
+    assert status == played.until(20)
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code"),
+    [
+        (["sleep", "1h"], 137),
+        (["sh", "-c", "while true; do date; sleep 5; done"], 137),
+        (["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 5; done"], 0),
+        (["nginx"], 0),
+    ],
+)
+def test_a_command_that_does_not_listen_to_signals_is_killed(command: list[str], exit_code: int) -> None:
+    """As the first process of a container a shell or a sleep takes no notice of SIGTERM; of others nothing is known."""
+    played = PlayedPod(a_pod(a_container(command=command)))
+    played.until(5)
+
+    played.delete()
+    status = played.until(10)
+
+    assert exit_code == status["containerStatuses"][0]["state"]["terminated"]["exitCode"]
+    assert ("Failed" if exit_code else "Succeeded") == status["phase"]
 
 
 def test_a_phase_written_by_others_ends_the_pod() -> None:

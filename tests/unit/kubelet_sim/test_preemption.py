@@ -79,6 +79,9 @@ def critical(name: str = "critical", **requests: str) -> PodBuilder:
     return pod_on("node-0", name, priorityClassName="system-node-critical").requests(**requests)
 
 
+SLEEPER: Object = {"name": "c", "image": "i", "command": ["sleep", "1h"]}  # it has to be killed
+
+
 async def over(cluster: Cluster, pod: Object) -> Object | None:
     current = await cluster.read(pod)
     return current if current["status"]["phase"] == "Failed" else None
@@ -96,7 +99,7 @@ def test_a_full_node_makes_room_for_a_critical_pod() -> None:
         await cluster.eventually(lambda: ready_nodes(cluster, 1))
         kept = await cluster.create(pod_on("node-0", "kept").requests(cpu="300m"))
         await cluster.eventually(partial(running, cluster, kept))
-        lost = await cluster.create(pod_on("node-0", "lost").requests(cpu="3"))
+        lost = await cluster.create(pod_on("node-0", "lost", containers=[SLEEPER]).requests(cpu="3"))
         await cluster.eventually(partial(running, cluster, lost))
         pod = await cluster.create(critical(cpu="1200m"))
         gone = await cluster.eventually(partial(over, cluster, lost))
@@ -160,8 +163,8 @@ def test_room_is_made_across_a_restart() -> None:
 
     async def check(cluster: Cluster) -> None:
         await cluster.eventually(lambda: ready_nodes(cluster, 1))
-        slow = {"kubeloop.io/stop-after": "20s"}
-        lost = await cluster.create(pod_on("node-0", "lost").requests(cpu="4").annotations(slow))
+        slow = pod_on("node-0", "lost", terminationGracePeriodSeconds=20).requests(cpu="4")
+        lost = await cluster.create(slow.annotations({"kubeloop.io/stop-after": "never"}))
         await cluster.eventually(partial(running, cluster, lost))
         pod = await cluster.create(critical(cpu="1"))
         await cluster.clock.sleep(5)
