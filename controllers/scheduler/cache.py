@@ -37,6 +37,10 @@ class Cache:
     def pod_count(self) -> int:
         return len(self._pods)
 
+    @property
+    def assumed_count(self) -> int:
+        return len(self._assumed)
+
     def is_assumed(self, uid: str) -> bool:
         return uid in self._assumed
 

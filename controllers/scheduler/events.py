@@ -33,6 +33,23 @@ UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 11
 UPDATE_NODE_DECLARED_FEATURE = 1 << 12
 ALL = (1 << 13) - 1
 UPDATE = ALL & ~ADD & ~DELETE
+_ACTION_NAMES = {
+    ADD: "Add",
+    DELETE: "Delete",
+    UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    UPDATE_NODE_LABEL: "UpdateNodeLabel",
+    UPDATE_NODE_TAINT: "UpdateNodeTaint",
+    UPDATE_NODE_CONDITION: "UpdateNodeCondition",
+    UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    UPDATE_POD_LABEL: "UpdatePodLabel",
+    UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
+    UPDATE_POD_TOLERATION: "UpdatePodToleration",
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
+    UPDATE: "Update",
+    ALL: "All",
+}
 
 # Event resources; plugins register POD, events say which sort of pod it was.
 POD = "Pod"
@@ -62,6 +79,11 @@ class ClusterEvent:
     label: str = ""
 
     @property
+    def name(self) -> str:
+        """As metrics name it."""
+        return self.label or f"{self.resource}{_ACTION_NAMES.get(self.action, '')}"
+
+    @property
     def is_wildcard(self) -> bool:
         return self.resource == WILDCARD and self.action == ALL
 
@@ -85,6 +107,9 @@ NODE_ADD = ClusterEvent(NODE, ADD)
 NODE_DELETE = ClusterEvent(NODE, DELETE)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(WILDCARD, ALL, "ForceActivate")
+
+# Why else a pod comes into a queue, as metrics name it.
+ATTEMPT_FAILED, BACKOFF_COMPLETE, POPPED_FROM_BACKOFF = "ScheduleAttemptFailure", "BackoffComplete", "PopFromBackoffQ"
 
 
 class Hint(IntEnum):

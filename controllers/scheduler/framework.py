@@ -215,12 +215,20 @@ class Framework:
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, list[int]] | Status:
         """By plugin: a weighted score a node."""
-        for pre_score in self._pre_scores:
-            status = pre_score.pre_score(state, pod, nodes)
+        return self.pre_score(state, pod, nodes) or self.weighted_scores(state, pod, nodes)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Status | None:
+        for plugin in self._pre_scores:
+            status = plugin.pre_score(state, pod, nodes)
             if status is not None and status.code is Code.SKIP:
-                state.skip_scores.add(pre_score.NAME)
+                state.skip_scores.add(plugin.NAME)
             elif status is not None:
-                return failed(f'running PreScore plugin "{pre_score.NAME}": {status.message}')
+                return failed(f'running PreScore plugin "{plugin.NAME}": {status.message}')
+        return None
+
+    def weighted_scores(
+        self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]
+    ) -> dict[str, list[int]] | Status:
         scores: dict[str, list[int]] = {}
         for plugin in self._scores:
             if plugin.NAME in state.skip_scores:

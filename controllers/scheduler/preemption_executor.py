@@ -25,8 +25,14 @@ from kubeloop.client.api import Api
 log = structlog.get_logger(__name__)
 
 
+def _count_none(result: str, seconds: float) -> None: ...
+
+
 class PreemptionExecutor:
-    """`preempting` has the pods whose victims are not all asked to go yet: DefaultPreemption gates them."""
+    """`preempting` has the pods whose victims are not all asked to go yet: DefaultPreemption gates them.
+
+    `preempted` hears how each preemption ended, and after how many seconds.
+    """
 
     def __init__(
         self,
@@ -38,10 +44,11 @@ class PreemptionExecutor:
         pre_binding: PreBinding,
         preempting: PendingPreemptions,
         activate: Callable[[list[str]], None],
+        preempted: Callable[[str, float], None] = _count_none,
     ) -> None:
         self._api, self._clock, self._announcer = api, clock, announcer
         self._nominator, self._waiting, self._pre_binding = nominator, waiting, pre_binding
-        self._preempting, self._activate = preempting, activate
+        self._preempting, self._activate, self._preempted = preempting, activate, preempted
 
     def start(self, pod: PodInfo, nomination: Nomination, group: asyncio.TaskGroup) -> None:
         """Returns at once."""
@@ -53,6 +60,7 @@ class PreemptionExecutor:
 
     async def _preempt(self, pod: PodInfo, node_name: str, victims: list[PodInfo]) -> None:
         """All but the last go first: the pod is not tried again before the last one was asked to go."""
+        started, result = self._clock.monotonic(), "success"
         await self._take_back_promises(pod, node_name)
         try:
             async with asyncio.TaskGroup() as group:
@@ -65,9 +73,11 @@ class PreemptionExecutor:
                 self._activate([pod.uid])
         except* ApiError as group_of_errors:
             errors = [str(error) for error in group_of_errors.exceptions]
+            result = "error"
             log.error("preemption failed", pod=str(pod.key), node=node_name, errors=errors)
             self._preempting.end(pod.uid)
             self._activate([pod.uid])
+        self._preempted(result, self._clock.monotonic() - started)
 
     async def _take_back_promises(self, pod: PodInfo, node_name: str) -> None:
         """Less important pods were promised this node too: let them look elsewhere. The victims go even if they cannot

@@ -28,8 +28,14 @@ class Profile:
     percentage_of_nodes_to_score: int = 0
     at: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def build(self, handle: Handle, nominator: Nominator, extenders: Extenders = NO_EXTENDERS) -> Framework:
-        """The framework of this profile; `handle` is what its plugins reach the scheduler by."""
+    def build(
+        self,
+        handle: Handle,
+        nominator: Nominator,
+        extenders: Extenders = NO_EXTENDERS,
+        make: Callable[..., Framework] = Framework,
+    ) -> Framework:
+        """The framework of this profile, by `make`; `handle` is what its plugins reach the scheduler by."""
         built: list[Framework] = []
         filtering: Callable[[], Filtering] = lambda: built[0]  # noqa: E731 - known only when the plugins are
         plugins = [
@@ -37,5 +43,5 @@ class Profile:
             for entry in self.plugins
         ]
         weights = {entry.plugin.NAME: entry.weight for entry in self.plugins}
-        built.append(Framework(self.name, plugins, weights, nominator, self.at, extenders))
+        built.append(make(self.name, plugins, weights, nominator, self.at, extenders))
         return built[0]

@@ -12,12 +12,22 @@ Each pod is in exactly one of them, so the cluster's pods bound the sizes. Follo
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
 from controllers.scheduler.backoff import Backoff
-from controllers.scheduler.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_update_events
+from controllers.scheduler.events import (
+    ATTEMPT_FAILED,
+    BACKOFF_COMPLETE,
+    FORCE_ACTIVATE,
+    POPPED_FROM_BACKOFF,
+    UNSCHEDULABLE_TIMEOUT,
+    UNSCHEDULED_POD_ADD,
+    ClusterEvent,
+    pod_update_events,
+)
 from controllers.scheduler.hints import QueueingHints
 from controllers.scheduler.nominator import Nominator
 from controllers.scheduler.pod_heap import PodHeap, SortKey
@@ -29,6 +39,10 @@ from kubeloop.apimachinery.meta import ReadOnlyObject
 UNSCHEDULABLE_SECONDS = 300.0
 MAX_HELD_EVENTS = 10_000
 PreCheck = Callable[[PodInfo], bool]
+Incoming = Callable[[str, str], None]  # which queue a pod came into, and by which event
+
+
+def _count_none(queue: str, event: str) -> None: ...
 
 
 class Strategy(IntEnum):
@@ -60,8 +74,10 @@ class SchedulingQueue:
         sort_key: SortKey,
         nominator: Nominator,
         backoff: Backoff | None = None,
+        incoming: Incoming = _count_none,
     ) -> None:
         self.nominator = nominator
+        self._incoming = incoming
         self._clock = clock
         self._hints = hints
         self._backoff = backoff or Backoff(clock)
@@ -86,6 +102,11 @@ class SchedulingQueue:
             "gated": gated,
         }
 
+    def refused_by(self) -> Counter[tuple[str, str]]:
+        """How many waiting pods each plugin has refused, by plugin and profile."""
+        waiting = (*self._active, *self._backing_off, *self._failing, *self._unschedulable.values())
+        return Counter((plugin, queued.pod.scheduler_name) for queued in waiting for plugin in queued.rejectors)
+
     def where(self, uid: str) -> str:
         """The queue a pod is in, or ""."""
         if uid in self._active:
@@ -105,7 +126,7 @@ class SchedulingQueue:
         if self.where(pod.uid):
             return
         self.nominator.add(pod)
-        self._to_active(QueuedPod(pod, self._clock.monotonic()))
+        self._to_active(QueuedPod(pod, self._clock.monotonic()), UNSCHEDULED_POD_ADD.name)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """A pod without a node changed."""
@@ -127,7 +148,7 @@ class SchedulingQueue:
         queued.pod = new
         for event in events:
             strategy = self._worth(queued, event, old.pod, new.pod)
-            if strategy and self._requeue(queued, strategy):
+            if strategy and self._requeue(queued, strategy, event.name):
                 return
 
     def delete(self, uid: str) -> None:
@@ -140,7 +161,9 @@ class SchedulingQueue:
     async def pop(self) -> QueuedPod:
         """The next pod to try, from now on in flight until `done` or `add_unschedulable`."""
         while True:
-            queued = self._active.pop() or self._backing_off.pop()
+            queued = self._active.pop()
+            if queued is None and (queued := self._backing_off.pop()) is not None:
+                self._incoming("active", POPPED_FROM_BACKOFF)
             if queued is not None:
                 break
             self._has_work.clear()
@@ -175,12 +198,14 @@ class SchedulingQueue:
             queued.consecutive_errors += 1
         queued.timestamp = self._clock.monotonic()
         queued.backoff_until = None
+        queued.was_flushed = False
         strategy = self._worth_of_held_events(queued)
         self.done(queued.uid)
         if strategy is Strategy.SKIP:
             self._unschedulable[queued.uid] = queued
+            self._incoming("unschedulable", ATTEMPT_FAILED)
         else:
-            self._requeue(queued, strategy)
+            self._requeue(queued, strategy, ATTEMPT_FAILED)
 
     # What makes pods schedulable ---------------------------------------------------------------------------------
 
@@ -189,7 +214,7 @@ class SchedulingQueue:
         for uid in uids:
             queued = self._unschedulable.get(uid) or self._backing_off.get(uid) or self._failing.get(uid)
             if queued is not None:
-                self._to_active(queued)
+                self._to_active(queued, FORCE_ACTIVATE.name)
             elif uid in self._in_flight:
                 self._hold(HeldEvent(self._cycle, FORCE_ACTIVATE, None, None, uid))
 
@@ -214,7 +239,7 @@ class SchedulingQueue:
         for heap in (self._backing_off, self._failing):
             while (queued := heap.peek()) is not None and not self._backoff.is_backing_off(queued):
                 heap.pop()
-                self._to_active(queued, is_checked=True)
+                self._to_active(queued, BACKOFF_COMPLETE, is_checked=True)
 
     def flush_unschedulable(self) -> None:
         """Called every 30 seconds: nobody waits longer than five minutes for an event that may have been missed, nor
@@ -222,6 +247,7 @@ class SchedulingQueue:
         now = self._clock.monotonic()
         for queued in list(self._unschedulable.values()):
             if now - queued.timestamp > UNSCHEDULABLE_SECONDS:
+                queued.was_flushed = True
                 self._move(queued, UNSCHEDULABLE_TIMEOUT, None, None)
 
     # How -----------------------------------------------------------------------------------------------------------
@@ -234,7 +260,7 @@ class SchedulingQueue:
             return
         strategy = self._worth(queued, event, old, new)
         if strategy is not Strategy.SKIP:
-            self._requeue(queued, strategy)
+            self._requeue(queued, strategy, event.name)
 
     def _worth(
         self, queued: QueuedPod, event: ClusterEvent, old: ReadOnlyObject | None, new: ReadOnlyObject | None
@@ -264,35 +290,39 @@ class SchedulingQueue:
                 strategy = max(strategy, self._worth(queued, held.event, held.old, held.new))
         return strategy
 
-    def _requeue(self, queued: QueuedPod, strategy: Strategy) -> bool:
+    def _requeue(self, queued: QueuedPod, strategy: Strategy, event: str) -> bool:
         """Whether it left the unschedulable pods: a pre-enqueue plugin may hold it there."""
         if strategy is Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued):
-            return self._to_backoff(queued)
-        return self._to_active(queued)
+            return self._to_backoff(queued, event)
+        return self._to_active(queued, event)
 
-    def _to_active(self, queued: QueuedPod, is_checked: bool = False) -> bool:
-        if not is_checked and self._is_held_back(queued):
+    def _to_active(self, queued: QueuedPod, event: str, is_checked: bool = False) -> bool:
+        if not is_checked and self._is_held_back(queued, event):
             return False
         self._take(queued.uid)
         self._active.put(queued)
+        self._incoming("active", event)
         self._has_work.set()
         return True
 
-    def _to_backoff(self, queued: QueuedPod) -> bool:
-        if self._is_held_back(queued):
+    def _to_backoff(self, queued: QueuedPod, event: str) -> bool:
+        if self._is_held_back(queued, event):
             return False
         self._take(queued.uid)
+        self._incoming("backoff", event)
         (self._backing_off if queued.rejectors else self._failing).put(queued)
         self._has_work.set()
         return True
 
-    def _is_held_back(self, queued: QueuedPod) -> bool:
+    def _is_held_back(self, queued: QueuedPod, event: str) -> bool:
         """Ask the pre-enqueue plugins; a gated pod waits among the unschedulable ones."""
         gate = self._hints.gate(queued.pod, queued.gating_plugin)
         queued.gating_plugin = gate
         if not gate:
             return False
         queued.unschedulable_plugins.add(gate)
+        if queued.uid not in self._unschedulable:
+            self._incoming("unschedulable", event)
         self._take(queued.uid)
         self._unschedulable[queued.uid] = queued
         return True

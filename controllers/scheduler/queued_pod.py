@@ -21,6 +21,7 @@ class QueuedPod:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
     gating_plugin: str = ""
+    was_flushed: bool = False  # its next attempt is made because it has waited for too long
     cycle: int = 0  # the number of its current attempt among all pods' attempts
 
     @property

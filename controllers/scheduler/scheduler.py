@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -41,7 +42,8 @@ from controllers.scheduler.queue import SchedulingQueue
 from controllers.scheduler.queued_pod import QueuedPod
 from controllers.scheduler.schedule import schedule_one
 from controllers.scheduler.snapshot import Snapshot
-from controllers.scheduler.status import Status, failed
+from controllers.scheduler.status import Status, failed, name_of_code
+from controllers.scheduler.timed_framework import TimedFramework
 from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
@@ -89,11 +91,14 @@ class Scheduler:
             activate=lambda uids: self.queue.activate(uids),
             pause=self._pause,
         )
-        self.frameworks = {profile.name: profile.build(handle, nominator, extenders) for profile in profiles}
+        timed = partial(TimedFramework, now=clock.monotonic, observe=metrics.ran)
+        make = timed if metrics.times_points else Framework
+        self.frameworks = {profile.name: profile.build(handle, nominator, extenders, make) for profile in profiles}
         self._percentages = {profile.name: profile.percentage_of_nodes_to_score for profile in profiles}
         hints = QueueingHints({name: framework.hints for name, framework in self.frameworks.items()})
         first = next(iter(self.frameworks.values()))
-        self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator, backoff)
+        self.queue = SchedulingQueue(clock, hints, first.queue_sort.sort_key, nominator, backoff, metrics.came)
+        metrics.follow(self.queue, self.cache)
         self.handlers = EventHandlers(self.cache, self.queue, self.waiting, self.frameworks)
         self._executor = PreemptionExecutor(
             api,
@@ -104,6 +109,7 @@ class Scheduler:
             self.pre_binding,
             preempting,
             self.queue.activate,
+            metrics.preempted,
         )
         self._failures = Failures(api, clock, pods, self.queue, self.announcer)
         self._next_start = 0  # where the next search for nodes begins
@@ -137,7 +143,6 @@ class Scheduler:
         while True:
             await self._clock.sleep(seconds)
             action()
-            self._metrics.pending(self.queue.counts())
 
     async def _pause(self, seconds: float) -> None:
         """For a task that holds one of the writes and has nothing to write for a while."""
@@ -161,16 +166,17 @@ class Scheduler:
         self.cache.update(self.snapshot)
         state = CycleState(self.snapshot)
         decision = await self._decide(framework, state, pod)
+        self._metrics.decided(self._clock.monotonic() - started)
         if decision.node_name:
             decision = self._take(framework, state, pod, decision)
         work: Coroutine[Any, Any, None] | None
         if decision.node_name:
-            work = self._bind(framework, state, queued, decision)
+            work = self._bind(framework, state, queued, decision, started)
         else:
             if decision.nomination is not None:
                 self._executor.start(pod, decision.nomination, group)
+            self._metrics.attempted(framework.name, decision, self._clock.monotonic() - started)
             work = self._failures.give_back(queued, decision)
-        self._metrics.attempted(framework.name, decision, self._clock.monotonic() - started)
         if work is None:
             self._writes.release()
         else:
@@ -233,18 +239,22 @@ class Scheduler:
 
     # The binding cycle --------------------------------------------------------------------------------------------
 
-    async def _bind(self, framework: Framework, state: CycleState, queued: QueuedPod, decision: Decision) -> None:
+    async def _bind(
+        self, framework: Framework, state: CycleState, queued: QueuedPod, decision: Decision, started: float
+    ) -> None:
         pod, node_name = queued.pod, decision.node_name
         try:
             failure = await self._carry_out(framework, state, pod, node_name)
         except Exception as error:
             self.waiting.forget(pod.uid)
             failure = not_bound(_broken(pod, error))
+        self._metrics.attempted(framework.name, failure or decision, self._clock.monotonic() - started)
         if failure is not None:
             await self._bind_failed(framework, state, queued, node_name, failure)
             return
         log.debug("bound", pod=str(pod.key), node=node_name, evaluated_nodes=decision.evaluated_nodes)
-        self._metrics.bound(queued.attempts, self._clock.monotonic() - (queued.initial_attempt or 0.0))
+        since_first = self._clock.monotonic() - (queued.initial_attempt or 0.0)
+        self._metrics.bound(queued.attempts, since_first, queued.was_flushed)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}"
         self.announcer.tell(framework.name, pod.pod, "Normal", "Scheduled", "Binding", note)
         await framework.post_bind(state, pod, node_name)
@@ -258,7 +268,9 @@ class Scheduler:
             await self._tell_expected_node(pod, node_name)
         if "waits" in state:
             self._writes.release()  # what waits writes nothing: it must not keep others from being bound
+            since = self._clock.monotonic()
             status = await self.waiting.wait(pod.uid)
+            self._metrics.waited(name_of_code(status), self._clock.monotonic() - since)
             await self._writes.acquire()
             if status is not None:
                 return refused(node_name, status)

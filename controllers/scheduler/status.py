@@ -43,6 +43,19 @@ class Status:
         return self if self.plugin == plugin else replace(self, plugin=plugin)
 
 
+def name_of_code(status: Status | None) -> str:
+    """As upstream prints codes."""
+    return "Success" if status is None else _NAMES[status.code]
+
+
+_NAMES = {
+    Code.ERROR: "Error",
+    Code.UNSCHEDULABLE: "Unschedulable",
+    Code.UNRESOLVABLE: "UnschedulableAndUnresolvable",
+    Code.WAIT: "Wait",
+    Code.SKIP: "Skip",
+    Code.PENDING: "Pending",
+}
 SKIP = Status(Code.SKIP)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from controllers.scheduler.extenders.chain import NO_EXTENDERS, Extenders
+from controllers.scheduler.metrics_interface import NO_METRICS, SchedulerMetrics
 from controllers.scheduler.profile import Profile
 from controllers.scheduler.scheduler import Scheduler
 from kubeloop.apimachinery.errors import ApiError, NotFound
@@ -26,6 +27,7 @@ class FakeServer:
         profiles: Sequence[Profile] = (Profile(),),
         bind_seconds: float = 0.1,
         extenders: Extenders = NO_EXTENDERS,
+        metrics: SchedulerMetrics = NO_METRICS,
     ) -> None:
         self.clock = LoopClock()
         self.bind_seconds = bind_seconds
@@ -43,6 +45,7 @@ class FakeServer:
             lister=self.lister,
             pods=self.lister(PODS),
             extenders=extenders,
+            metrics=metrics,
         )
 
     def lister(self, resource: Resource) -> FakeLister:

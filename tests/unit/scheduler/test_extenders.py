@@ -108,14 +108,15 @@ def test_refusals_are_told_and_say_whether_preemption_would_help(field: str, hel
 
 
 def test_a_pod_that_an_extender_refused_is_tried_again_after_any_event() -> None:
-    """Nobody knows what it waits for."""
+    """Nobody knows what it waits for; the plugins that refused it for other nodes would leave it alone."""
     refuses = ["a"]
     fake = FakeExtender(
         {"filter": lambda question: without("a")(question) if refuses else {"Nodes": question["Nodes"]}}
     )
 
     async def test(server: FakeServer) -> tuple[str, str]:
-        before, _ = await placed(server, a_pod("p"), a_node("a"))
+        pod = a_pod("p").node_selector(disk="ssd")
+        before, _ = await placed(server, pod, a_node("a").labels(disk="ssd"), a_node("b"))
         refuses.clear()
         server.put(a_pod("other").on("a"))
         await server.clock.sleep(5)
@@ -180,29 +181,21 @@ def points(**by_node: int) -> Callable[[Any], Any]:
     return lambda question: [{"Host": name, "Score": score} for name, score in by_node.items()]
 
 
-def test_points_count_beside_those_of_plugins() -> None:
-    """Times weight, and ten, as an extender gives ten at most."""
-    crowded = a_pod("other").requests(cpu="3").on("a")
+@pytest.mark.parametrize(
+    ("answer", "weight", "expected"),
+    [(points(a=2), 1, "b"), (points(a=2), 10, "a"), (points(c=9), 9, "b"), (fails, 9, "b")],
+)
+def test_points_count_beside_those_of_plugins(answer: Callable[[Any], Any], weight: int, expected: str) -> None:
+    """Times weight, and ten, as an extender gives ten at most; those of one that fails are none, ignorable or not."""
 
     async def test(server: FakeServer) -> tuple[str, str]:
-        server.put(crowded)
+        server.put(a_pod("other").requests(cpu="3").on("a"))
         return await placed(server, a_pod("p"), a_node("a"), a_node("b"))
 
-    def node_with(weight: int) -> str:
-        fake = FakeExtender({"prioritize": points(a=10)})
-        how = extenders(fake, prioritizeVerb="prioritize", weight=weight)
-        found: tuple[str, str] = with_scheduler(test, extenders=how)
-        return found[0]
+    fake = FakeExtender({"prioritize": answer})
+    node, _ = with_scheduler(test, extenders=extenders(fake, prioritizeVerb="prioritize", weight=weight))
 
-    assert "a" == node_with(5)
-    assert "b" == where_nobody_counts(test)
-
-
-def where_nobody_counts(test: Any) -> str:
-    """The points of one that fails are none, ignorable or not."""
-    how = extenders(FakeExtender({"prioritize": fails}), prioritizeVerb="prioritize")
-    found: tuple[str, str] = with_scheduler(test, extenders=how)
-    return found[0]
+    assert expected == node
 
 
 # Preempt and bind -----------------------------------------------------------------------------------------------------
