@@ -25,9 +25,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from controllers.scheduler.dynamic_resources.tracking import Allocations
 from controllers.scheduler.events import ANY_EVENT, RegisteredEvent
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pending_preemptions import PendingPreemptions
@@ -38,6 +40,7 @@ from controllers.scheduler.waiting_pods import WaitingPods
 from kubeloop.apimachinery.meta import Object, ObjectKey
 from kubeloop.apimachinery.resource import Resource
 from kubeloop.client.api import Api
+from kubeloop.clock import SystemClock
 
 if TYPE_CHECKING:
     from controllers.scheduler.nominator import Nominator
@@ -60,7 +63,7 @@ class CycleState(dict[str, Any]):
     A value that AddPod and RemovePod change has a `clone()`; the others are shared between clones.
     """
 
-    __slots__ = ("filters", "skip_filters", "skip_scores", "snapshot")
+    __slots__ = ("filters", "follow_ups", "skip_filters", "skip_scores", "snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
@@ -68,11 +71,14 @@ class CycleState(dict[str, Any]):
         self.filters: Sequence[FilterPlugin] | None = None  # the framework's list of those not skipped
         self.skip_filters: set[str] = set()
         self.skip_scores: set[str] = set()
+        # What PostFilter and unreserve want written: the scheduler does it once the pod is back in the queue.
+        self.follow_ups: list[Callable[[], Awaitable[None]]] = []
 
     def clone(self) -> CycleState:
         """For trying out other pods on a node."""
         copy = CycleState(self.snapshot)
         copy.filters, copy.skip_filters, copy.skip_scores = self.filters, self.skip_filters, self.skip_scores
+        copy.follow_ups = self.follow_ups
         for name, value in self.items():
             copy[name] = value.clone() if hasattr(value, "clone") else value
         return copy
@@ -98,6 +104,10 @@ def no_activation(uids: Iterable[str]) -> None:
     """Where nobody is scheduled, as when things are explained."""
 
 
+def no_telling(pod: PodInfo, reason: str, action: str, note: str) -> None:
+    """Where nobody listens."""
+
+
 async def no_pause(seconds: float) -> None:
     raise LookupError("this plugin was built without a scheduler")
 
@@ -115,6 +125,9 @@ class Handle:
     preempting: PendingPreemptions = field(default_factory=PendingPreemptions)
     activate: Callable[[Iterable[str]], None] = no_activation  # these pods (uids) are tried at once, wherever they wait
     pause: Callable[[float], Awaitable[None]] = no_pause  # PreBind only: wait so many seconds, keeping nobody else back
+    now: Callable[[], datetime] = SystemClock().now
+    tell: Callable[[PodInfo, str, str, str], None] = no_telling  # of a pod, as a Normal event: reason, action, note
+    allocations: Allocations = field(default_factory=Allocations)
 
 
 class Plugin(ABC):

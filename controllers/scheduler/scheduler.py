@@ -90,6 +90,8 @@ class Scheduler:
             waiting_pods=self.waiting,
             activate=lambda uids: self.queue.activate(uids),
             pause=self._pause,
+            now=clock.now,
+            tell=self._tell,
         )
         timed = partial(TimedFramework, now=clock.monotonic, observe=metrics.ran)
         make = timed if metrics.times_points else Framework
@@ -152,6 +154,9 @@ class Scheduler:
         finally:
             await self._writes.acquire()
 
+    def _tell(self, pod: PodInfo, reason: str, action: str, note: str) -> None:
+        self.announcer.tell(pod.scheduler_name, pod.pod, "Normal", reason, action, note)
+
     # The scheduling cycle -----------------------------------------------------------------------------------------
 
     async def schedule_next(self, queued: QueuedPod, group: asyncio.TaskGroup) -> None:
@@ -177,21 +182,26 @@ class Scheduler:
                 self._executor.start(pod, decision.nomination, group)
             self._metrics.attempted(framework.name, decision, self._clock.monotonic() - started)
             work = self._failures.give_back(queued, decision)
-        if work is None:
+        if work is None and not state.follow_ups:
             self._writes.release()
         else:
             before = self._writing.get(pod.uid)
-            task = group.create_task(self._write(pod.uid, work, before), name=f"after scheduling {pod.key}")
+            task = group.create_task(self._write(pod.uid, work, before, state), name=f"after scheduling {pod.key}")
             self._writing[pod.uid] = task
 
-    async def _write(self, uid: str, work: Coroutine[Any, Any, None], before: asyncio.Task[None] | None) -> None:
+    async def _write(
+        self, uid: str, work: Coroutine[Any, Any, None] | None, before: asyncio.Task[None] | None, state: CycleState
+    ) -> None:
         """After what was written before: that a pod found no node must not arrive when it has been bound."""
         try:
             if before is not None:
                 await asyncio.wait([before])
-            await work
+            await _follow_up(state)
+            if work is not None:
+                await work
         finally:
-            work.close()
+            if work is not None:
+                work.close()
             self._writes.release()
             if self._writing.get(uid) is asyncio.current_task():
                 del self._writing[uid]
@@ -298,6 +308,7 @@ class Scheduler:
     ) -> None:
         pod = queued.pod
         framework.unreserve(state, pod, node_name)
+        await _follow_up(state)
         assumed = self.cache.get_pod(pod.uid)
         if self.cache.forget_pod(pod.uid) and assumed is not None:
             is_refused = failure.status is not None and failure.status.is_rejected
@@ -311,6 +322,13 @@ class Scheduler:
 async def _at_once(framework: Framework, pod: PodInfo, snapshot: Snapshot, rng: Random, **how: Any) -> Decision:
     """Nobody is waited for."""
     return schedule_one(framework, pod, snapshot, rng, **how)
+
+
+async def _follow_up(state: CycleState) -> None:
+    """What plugins want written besides. Each looks after its own errors."""
+    for write in state.follow_ups:
+        await write()
+    state.follow_ups.clear()
 
 
 def _broken(pod: PodInfo, error: Exception) -> Status:

@@ -145,6 +145,10 @@ def _opt_map(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
     return _opt_flat_map(loop, bindings, lambda inner: Optional(body(inner)))
 
 
+def _bind(loop: _Loop, bindings: Bindings, body: Evaluate) -> Any:
+    return body({**bindings, loop.variables[0]: loop.ranged(bindings)})
+
+
 _MACROS: Mapping[str, Callable[..., Any]] = {
     "all": _quantified(False),
     "exists": _quantified(True),
@@ -158,4 +162,5 @@ _MACROS: Mapping[str, Callable[..., Any]] = {
     "sortBy": _sort_by,
     "optMap": _opt_map,
     "optFlatMap": _opt_flat_map,
+    "bind": _bind,
 }

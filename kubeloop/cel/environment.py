@@ -86,22 +86,26 @@ class Program:
 
 
 class Environment:
-    """`has_patches`: whether the types of mutating expressions, Object and JSONPatch, are known."""
+    """`has_patches`: whether the types of mutating expressions, Object and JSONPatch, are known; `has_bindings`:
+    whether cel.bind is.
+    """
 
-    def __init__(self, variables: Mapping[str, Type], *, has_patches: bool = False) -> None:
-        self._variables, self._has_patches = variables, has_patches
+    def __init__(self, variables: Mapping[str, Type], *, has_patches: bool = False, has_bindings: bool = False) -> None:
+        self._variables, self._has_patches, self._has_bindings = variables, has_patches, has_bindings
 
     def with_variables(self, variables: Mapping[str, Type]) -> Environment:
-        return Environment({**self._variables, **variables}, has_patches=self._has_patches)
+        return Environment(
+            {**self._variables, **variables}, has_patches=self._has_patches, has_bindings=self._has_bindings
+        )
 
     def with_patches(self) -> Environment:
-        return Environment(self._variables, has_patches=True)
+        return Environment(self._variables, has_patches=True, has_bindings=self._has_bindings)
 
     def compile(self, source: str) -> Program:
         """Raises CompileError, whose text lists what is wrong as cel-go does."""
         functions = all_functions(self._has_patches)
         try:
-            node = parse(source)
+            node = parse(source, self._has_bindings)
             type_, names = check(source, node, self._variables, functions, self._has_patches)
             return Program(source, type_, names, node, compile_node(node, functions))
         except RecursionError as error:  # chains and nests of some hundred: here it is the stack that limits them

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 def macro_type(checker: Checker, node: Macro) -> Type:
     """The type of a macro's value."""
     ranged = checker.type_of(node.range)
+    if node.name == "bind":
+        (body,) = checker.within({node.variables[0]: ranged}, node.arguments)
+        return body
     if node.name in ("optMap", "optFlatMap"):
         return _on_optional(checker, node, ranged)
     if node.name == "sortBy":

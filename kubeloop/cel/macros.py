@@ -45,6 +45,16 @@ def expanded(position: int, name: str, target: Node | None, arguments: Sequence[
     return None
 
 
+def binding(position: int, name: str, target: Node | None, arguments: Sequence[Node]) -> Node | None:
+    """cel.bind(variable, value, expression), where it is known; None where the call is none."""
+    if name != "bind" or not isinstance(target, Ident) or target.name != "cel" or len(arguments) != 3:
+        return None
+    variable, value, body = arguments
+    if not isinstance(variable, Ident):
+        raise MacroError(variable.position, "cel.bind() variable names must be simple identifiers")
+    return Macro(position, "bind", value, [variable.name], [body])
+
+
 def _has(position: int, argument: Node) -> Node:
     if not isinstance(argument, Select) or argument.is_optional or argument.is_test:
         raise MacroError(argument.position, "invalid argument to has() macro")

@@ -55,9 +55,9 @@ TOO_DEEP = "expression recursion limit exceeded: 250"  # cel-go's words; the lim
 _MAX_DEPTH = 100
 
 
-def parse(source: str) -> Node:
-    """The tree of an expression. Raises CompileError."""
-    return _Parser(source).whole()
+def parse(source: str, has_bindings: bool = False) -> Node:
+    """The tree of an expression. Raises CompileError. `has_bindings`: whether cel.bind is known."""
+    return _Parser(source, has_bindings).whole()
 
 
 class _GivenUp(Exception):
@@ -65,8 +65,8 @@ class _GivenUp(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, source: str, has_bindings: bool) -> None:
+        self._source, self._has_bindings = source, has_bindings
         self._tokens, self._problems = tokens(source)
         self._next = 0
         self._depth = 0
@@ -150,6 +150,8 @@ class _Parser:
 
     def _call(self, position: int, name: str, target: Node | None, arguments: Sequence[Node]) -> Node:
         try:
+            if self._has_bindings and (bound := macros.binding(position, name, target, arguments)) is not None:
+                return bound
             return macros.expanded(position, name, target, arguments) or Call(position, name, target, arguments)
         except macros.MacroError as error:
             self._problems.append(Problem(error.position, str(error)))

@@ -1,168 +1,283 @@
-"""DynamicResources: pods with resource claims (DRA).
+"""DynamicResources: pods with resource claims (DRA) go where the devices are that they claim.
 
-There are no resource drivers in this control plane, so nothing ever publishes a device and no claim can be allocated: a
-pod that asks for one waits, as it does on a real cluster without drivers. Its messages are those of
-plugins/dynamicresources (v1.36). Pods without claims only notice that this plugin is asked before preemption when no
-node fits, which their message tells.
+Which devices a claim gets is worked out for every node (dynamic_resources), taken in Reserve and written in PreBind.
+Pods without claims only notice that this plugin is asked before preemption when no node fits, which their message
+tells. Facts and messages: plugins/dynamicresources (v1.36), but extended resources are never made into claims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from uuid import UUID
 
-from controllers.scheduler.events import (
-    ADD,
-    DEVICE_CLASS,
-    NODE,
-    POD,
-    RESOURCE_CLAIM,
-    RESOURCE_SLICE,
-    UPDATE,
-    UPDATE_NODE_ALLOCATABLE,
-    UPDATE_NODE_LABEL,
-    UPDATE_POD_GENERATED_RESOURCE_CLAIM,
-    ClusterEvent,
-    Hint,
-    RegisteredEvent,
+from controllers.scheduler.dynamic_resources.allocated import allocated_by
+from controllers.scheduler.dynamic_resources.allocator import (
+    AllocationFailed,
+    Allocator,
+    FailedOnNode,
+    Found,
+    TookTooLong,
 )
+from controllers.scheduler.dynamic_resources.binding import ClaimBinder
+from controllers.scheduler.dynamic_resources.devices import Slices
+from controllers.scheduler.dynamic_resources.pod_claims import (
+    NotReady,
+    allocation_of,
+    claims_of,
+    consumers_of,
+    is_reserved_for,
+    results_of,
+)
+from controllers.scheduler.dynamic_resources.pools import Published
+from controllers.scheduler.dynamic_resources.readiness import BINDING_SECONDS, BindingFailed, is_ready
+from controllers.scheduler.dynamic_resources.requests import requests_of
+from controllers.scheduler.dynamic_resources.results import allocation_of as allocation_from
+from controllers.scheduler.dynamic_resources.selectors import SelectorFailed, Selectors
+from controllers.scheduler.events import RegisteredEvent
 from controllers.scheduler.interface import (
     CycleState,
     FilterPlugin,
     Handle,
     Nomination,
     PostFilterPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
+    ReservePlugin,
+    ScorePlugin,
 )
 from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.normalize import by_maximum
+from controllers.scheduler.plugins.dynamic_resources_hints import Hints
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.status import SKIP, Code, Status, failed, unresolvable, unschedulable
-from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, controller_of, is_being_deleted, uid_of
-from kubeloop.apimachinery.resource import DEVICE_CLASSES, RESOURCE_CLAIMS
+from kubeloop.apimachinery.go_duration import duration_seconds
+from kubeloop.apimachinery.meta import Object, ObjectKey, key_of, uid_of
+from kubeloop.apimachinery.node_affinity import node_selector
+from kubeloop.apimachinery.resource import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 
 NAME = "DynamicResources"
 NO_DEVICES = Status(Code.UNRESOLVABLE, ("cannot allocate all claims",), NAME)
+NOT_HERE = Status(Code.UNRESOLVABLE, ("resourceclaim not available on the node",), NAME)
+
+_MOST_ALTERNATIVES = 8
+_FILTER_TIMEOUT = "10s"
+# Seconds are counted as devices that are tried, so that it does not depend on the machine what is found.
+_STEPS_A_SECOND = 10_000
 
 
-class NotReady(Exception):
-    """A claim that the pod names is not there to be allocated; the text says why."""
+@dataclass(slots=True)
+class _Plan:
+    """A pod's claims, and what is found out about them in its cycle. PreBind replaces those that it writes."""
+
+    claims: list[Object]
+    allocator: Allocator | None = None  # None: all of them are allocated
+    by_node: dict[str, list[Found]] = field(default_factory=dict)  # in the order of those to allocate
+    unavailable: set[int] = field(default_factory=set)  # allocated, and not to be had on some node
+    allocations: dict[int, Object] = field(default_factory=dict)  # decided in Reserve
+
+    def to_allocate(self) -> list[tuple[int, Object]]:
+        return [(i, claim) for i, claim in enumerate(self.claims) if allocation_of(claim) is None]
 
 
-class DynamicResources(PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin):
+class DynamicResources(
+    PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin
+):
     NAME = NAME
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
         self._claims = handle.lister(RESOURCE_CLAIMS)
         self._classes = handle.lister(DEVICE_CLASSES)
+        self._slice_objects = handle.lister(RESOURCE_SLICES)
+        self._slices, self._selectors = Slices(), Selectors()
+        self._allocations = handle.allocations
+        self._most_steps = int(duration_seconds(handle.args.get("filterTimeout") or _FILTER_TIMEOUT) * _STEPS_A_SECOND)
+        timeout = handle.args.get("bindingTimeout")
+        self._binding_seconds = duration_seconds(timeout) if timeout else BINDING_SECONDS
+        self._binder = ClaimBinder(handle, self._claims, self._binding_seconds)
+        self._hints = Hints(self._claim_named)
+
+    def events(self) -> Sequence[RegisteredEvent]:
+        return self._hints.events()
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Claims first: they are made from templates after the pod."""
         try:
-            self._claims_of(pod)
+            claims_of(pod, self._claim_named)
         except NotReady as error:
             return unresolvable(str(error)).of(NAME)
         return None
 
+    # Finding nodes -------------------------------------------------------------------------------------------------
+
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | None:
-        state[NAME] = ()
+        state[NAME] = _Plan([])
         try:
-            claims = self._claims_of(pod)
+            claims = claims_of(pod, self._claim_named)
         except NotReady as error:
             return unresolvable(str(error))
         if not claims:
+            state.skip_scores.add(NAME)
             return SKIP
-        for name, class_name in _wanted_classes(claims):
-            if self._classes.get(ObjectKey("", class_name)) is None:
-                return unresolvable(f"request {name}: device class {class_name} does not exist")
-        state[NAME] = claims
+        plan = _Plan(claims)
+        for _, claim in plan.to_allocate():
+            if why := self._why_not_allocatable(claim):
+                return unresolvable(why)
+        if plan.to_allocate():
+            plan.allocator = self._allocator({uid_of(claim) for _, claim in plan.to_allocate()})
+        state[NAME] = plan
         return None
 
+    def _why_not_allocatable(self, claim: Object) -> str:
+        if self._allocations.is_pending(claim):
+            return f"resource claim {key_of(claim)} is in the process of being allocated"
+        for alternatives in requests_of(claim):
+            if not alternatives:
+                return f"resource claim {key_of(claim)}: unknown request type"
+            for request in alternatives:
+                if self._class_named(request.class_name) is None:
+                    return f"request {request.full_name}: device class {request.class_name} does not exist"
+        return ""
+
+    def _allocator(self, uids: set[str]) -> Allocator:
+        """As things are now: nothing of it changes before the pod's cycle is over."""
+        published = Published(self._slices.read(self._slice_objects.list()))
+        allocated = allocated_by(self._allocations.all(self._claims.list(), except_for=uids))
+        return Allocator(published, allocated, self._class_named, self._selectors, self._most_steps)
+
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
-        return NO_DEVICES
+        plan: _Plan = state[NAME]
+        unavailable = [i for i, claim in enumerate(plan.claims) if not self._is_available(claim, node)]
+        if plan.allocator is not None:
+            found = self._allocated_on(plan, plan.allocator, node)
+            if isinstance(found, Status):
+                return found
+            plan.by_node[node.name] = found
+        if unavailable:
+            plan.unavailable.update(unavailable)
+            return NOT_HERE
+        return None
+
+    def _is_available(self, claim: Object, node: NodeInfo) -> bool:
+        """Of a claim that is allocated: for this node, and its devices have not failed to become ready."""
+        allocation = allocation_of(claim)
+        if allocation is None:
+            return True
+        selector = allocation.get("nodeSelector")
+        if selector is not None and not node_selector(selector).matches(node.name, node.labels):
+            return False
+        try:
+            is_ready(claim, self.handle.now(), self._binding_seconds)
+        except BindingFailed:
+            return False
+        return True
+
+    def _allocated_on(self, plan: _Plan, allocator: Allocator, node: NodeInfo) -> list[Found] | Status:
+        try:
+            found = allocator.allocate(node, [claim for _, claim in plan.to_allocate()])
+        except TookTooLong:
+            return failed(f"node {node.name}: timed out trying to allocate devices")
+        except FailedOnNode as error:
+            return unresolvable(str(error))
+        except (AllocationFailed, SelectorFailed) as error:
+            return failed(str(error))
+        return NO_DEVICES if found is None else found
 
     def post_filter(
         self, state: CycleState, pod: PodInfo, node_statuses: Mapping[str, Status], absent: Status
     ) -> tuple[Nomination | None, Status | None]:
-        """Nothing to give back. Where an earlier plugin's PreFilter refused the pod, this one was never asked."""
-        if NAME not in state:
+        """Give a claim's devices back that keep the pod from every node. Where an earlier plugin's PreFilter refused
+        the pod, this one was never asked."""
+        plan: _Plan | None = state.get(NAME)
+        if plan is None:
             return None, failed("not found")
-        return None, unschedulable("still not schedulable" if state[NAME] else "no new claims to deallocate")
+        if not plan.claims:
+            return None, unschedulable("no new claims to deallocate")
+        unused = [i for i in sorted(plan.unavailable) if _is_unused_but_by(pod, plan.claims[i])]
+        if not unused:
+            return None, unschedulable("still not schedulable")
+        claim = plan.claims[self.handle.rng.choice(unused)]
+        state.follow_ups.append(partial(self._binder.deallocate, pod, claim))
+        return None, unschedulable("deallocation of ResourceClaim completed")
 
-    def events(self) -> Sequence[RegisteredEvent]:
-        return (
-            RegisteredEvent(ClusterEvent(NODE, ADD | UPDATE_NODE_LABEL | UPDATE_NODE_ALLOCATABLE)),
-            RegisteredEvent(ClusterEvent(RESOURCE_CLAIM, ADD | UPDATE), self._after_claim_change),
-            RegisteredEvent(ClusterEvent(POD, UPDATE_POD_GENERATED_RESOURCE_CLAIM), self._after_pod_change),
-            RegisteredEvent(ClusterEvent(DEVICE_CLASS, ADD | UPDATE)),
-            RegisteredEvent(ClusterEvent(RESOURCE_SLICE, ADD | UPDATE)),
-        )
+    # Choosing one --------------------------------------------------------------------------------------------------
 
-    def _after_claim_change(self, pod: PodInfo, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> Hint:
-        """A claim of the pod came or got another status, or devices of another one came free."""
+    def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        """The earlier the alternative, the better."""
+        plan: _Plan | None = state.get(NAME)
+        if plan is None or not plan.claims:
+            return [0] * len(nodes)
+        return [sum(self._ranks(plan, node.name)) for node in nodes]
+
+    def _ranks(self, plan: _Plan, node_name: str) -> Iterator[int]:
+        found = iter(plan.by_node.get(node_name, ()))
+        for claim in plan.claims:
+            if allocation_of(claim) is not None:
+                names = {result.get("request") for result in results_of(claim)}
+            else:
+                names = {given.request.full_name for given in next(found, Found(claim)).given}
+            for alternatives in requests_of(claim):
+                for i, request in enumerate(alternatives):
+                    if request.alternative and request.full_name in names:
+                        yield _MOST_ALTERNATIVES - i
+
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo], scores: list[int]) -> list[int]:
+        return by_maximum(scores)
+
+    # Carrying it out -----------------------------------------------------------------------------------------------
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        plan: _Plan | None = state.get(NAME)
+        if plan is None or plan.allocator is None:
+            return None
+        found = plan.by_node.get(node_name)
+        if found is None:
+            return failed("claim allocation not found for node")
+        for (i, claim), one in zip(plan.to_allocate(), found, strict=True):
+            plan.allocations[i] = allocation_from(one, node_name, self._share_id)
+            self._allocations.begin(claim, plan.allocations[i])
+        return None
+
+    def _share_id(self) -> str:
+        return str(UUID(int=self.handle.rng.getrandbits(128), version=4))
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        plan: _Plan | None = state.get(NAME)
+        if plan is None:
+            return
+        for i in plan.allocations:
+            self._allocations.end(plan.claims[i])
+        plan.allocations.clear()
+        for claim in plan.claims:
+            if allocation_of(claim) is not None and is_reserved_for(claim, pod):
+                state.follow_ups.append(partial(self._binder.release, pod, claim))
+
+    def will_pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> bool:
+        plan: _Plan | None = state.get(NAME)
+        return plan is not None and bool(plan.claims)
+
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        plan: _Plan | None = state.get(NAME)
+        if plan is None or not plan.claims:
+            return SKIP
         try:
-            claims = self._claims_of(pod)
-        except NotReady:
-            return Hint.SKIP
-        if new is None:
-            return Hint.SKIP
-        before, after = (old or {}).get("status") or {}, new.get("status") or {}
-        if old is not None and before.get("allocation") and not after.get("allocation"):
-            return Hint.QUEUE
-        is_used = any(uid_of(claim) == uid_of(new) for claim in claims)
-        return Hint.QUEUE if is_used and (old is None or before != after) else Hint.SKIP
+            for i, claim in enumerate(plan.claims):
+                if not is_reserved_for(claim, pod):
+                    plan.claims[i] = await self._binder.bind(pod, claim, plan.allocations.get(i))
+            await self._binder.wait_until_ready(pod, plan.claims, node_name)
+        except BindingFailed as error:
+            return failed(str(error))
+        return None
 
-    def _after_pod_change(self, pod: PodInfo, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> Hint:
-        """The pod's own claims have been made."""
-        if new is None or uid_of(new) != pod.uid:
-            return Hint.SKIP
-        return Hint.SKIP if self.pre_enqueue(PodInfo(new)) is not None else Hint.QUEUE
+    def _claim_named(self, key: ObjectKey) -> Object | None:
+        return self._allocations.newest(key, self._claims.get(key))
 
-    def _claims_of(self, pod: PodInfo) -> Sequence[Object]:
-        return list(self._each_claim(pod)) if pod.spec.get("resourceClaims") else ()
-
-    def _each_claim(self, pod: PodInfo) -> Iterator[Object]:
-        made = {
-            status.get("name"): status.get("resourceClaimName")
-            for status in (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
-        }
-        for entry in pod.spec["resourceClaims"]:
-            name = entry.get("resourceClaimName")
-            if name is None:
-                if entry.get("name") not in made:
-                    raise NotReady(f'pod "{pod.key}": ResourceClaim not created yet')
-                name = made[entry["name"]]
-            if name is None:
-                continue  # the template made none, on purpose
-            claim = self._claims.get(ObjectKey(pod.namespace, name))
-            if claim is None:
-                raise NotReady(f'could not find ResourceClaim "{pod.namespace}/{name}"')
-            if is_being_deleted(claim):
-                raise NotReady(f'resourceclaim "{name}" is being deleted')
-            if entry.get("resourceClaimName") is None and not _is_made_for(claim, pod):
-                raise NotReady(
-                    f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key} (Pod is not owner)"
-                )
-            yield claim
+    def _class_named(self, name: str) -> Object | None:
+        return self._classes.get(ObjectKey("", name))
 
 
-def _is_made_for(claim: ReadOnlyObject, pod: PodInfo) -> bool:
-    owner = controller_of(claim)
-    return owner is not None and owner.get("uid") == pod.uid
-
-
-def _wanted_classes(claims: Sequence[Object]) -> Iterator[tuple[str, str]]:
-    """Of claims without devices: each request, and the class it asks for."""
-    for claim in claims:
-        if (claim.get("status") or {}).get("allocation"):
-            continue
-        for request in _requests(claim):
-            if request.get("exactly"):
-                yield request["name"], request["exactly"].get("deviceClassName", "")
-            for alternative in request.get("firstAvailable") or ():
-                yield f"{request['name']}/{alternative['name']}", alternative.get("deviceClassName", "")
-
-
-def _requests(claim: Object) -> Sequence[Mapping[str, Any]]:
-    return ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+def _is_unused_but_by(pod: PodInfo, claim: Object) -> bool:
+    return all(consumer.get("uid") == pod.uid for consumer in consumers_of(claim))

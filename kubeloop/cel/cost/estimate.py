@@ -206,6 +206,8 @@ class _Estimator:
     # -- macros ---------------------------------------------------------------------------------------------------
 
     def _macro(self, node: Macro) -> Range:
+        if node.name == "bind":
+            return self._named(node)
         if node.name in ("optMap", "optFlatMap"):
             return self._on_optional(node)
         if node.name == "sortBy":
@@ -280,6 +282,17 @@ class _Estimator:
         if node.name == "optMap":
             bound += ONE
         return target + bound.or_else(ONE)
+
+    def _named(self, node: Macro) -> Range:
+        """bind(variable, value, body): a loop over nothing, which begins with the value."""
+        cost = Range.exactly(LIST) + self.cost(node.range)
+        known = _Variable(self._path(node.range), self._size(node.range), self._entries_of(node.range))
+        self._scopes.append({node.variables[0]: known})
+        (body,) = node.arguments
+        cost += self.cost(body)
+        self._copy_sizes(node, body)
+        self._scopes.pop()
+        return cost
 
     def _bound(self, node: Macro, value_cost: Range) -> Range:
         inner = node.range.type.parameters[0] if node.range.type.parameters else node.range.type

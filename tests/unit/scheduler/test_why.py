@@ -16,6 +16,7 @@ from controllers.scheduler.why.report import as_json, as_text
 from kubeloop.apimachinery.meta import Object
 from kubeloop.testing.builders import PodBuilder, a_node, a_pod
 from tests.unit.controllers.volumes.storage import a_claim, a_class, a_volume, using
+from tests.unit.scheduler import devices
 from tests.unit.scheduler.scene import Scene, in_zone, info, near, with_affinity
 
 
@@ -129,8 +130,10 @@ def test_of_several_spread_constraints_only_the_one_in_the_way_is_loosened() -> 
 
 def test_a_change_that_does_not_help_is_not_told() -> None:
     """What no change that is known can mend has no remedy: devices that nobody has."""
-    claim = {"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "default"}, "spec": {}}
-    scene = Scene([a_node("a").tainted("team")], others={"ResourceClaim": [claim]})
+    scene = Scene(
+        [a_node("a").tainted("team")],
+        others={"ResourceClaim": [devices.a_claim("gpu")], "DeviceClass": [devices.a_class()]},
+    )
 
     explanation = explained(scene, a_pod("p").spec(resourceClaims=[{"name": "d", "resourceClaimName": "gpu"}]))
 
