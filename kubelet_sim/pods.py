@@ -233,11 +233,14 @@ class PodReconciler:
         problems = await self._references.problems(obj)
         new = [error for error in problems.mount_errors if error not in runtime.mount_errors]
         await self._tell(obj, [Happening("Warning", "FailedMount", error) for error in new])
+        if problems.device_error and problems.device_error != runtime.device_error:
+            await self._tell(obj, [tales.no_devices(problems.device_error)])
         missing = tuple(problems.pull_secrets)
         if missing and missing != runtime.missing_pull_secrets:
             await self._tell(obj, [tales.no_pull_secrets(missing)])
         return runtime._replace(
             mount_errors=tuple(problems.mount_errors),
+            device_error=problems.device_error,
             config_errors=problems.config_errors,
             missing_pull_secrets=missing,
         )
@@ -299,7 +302,7 @@ class PodReconciler:
         if plan.wake_at is not None:
             waits.append(max((plan.wake_at - self._clock.now()).total_seconds(), _SHORTEST_WAIT_SECONDS))
         runtime = plan.runtime
-        is_held = runtime.mount_errors or runtime.claim_problem or runtime.config_errors
+        is_held = runtime.mount_errors or runtime.device_error or runtime.claim_problem or runtime.config_errors
         if is_held and runtime.stopping_since is None:
             waits.append(_LOOK_AGAIN_SECONDS)
         if plan.runtime.resize_pending and plan.runtime.stopping_since is None:

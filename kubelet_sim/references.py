@@ -1,8 +1,8 @@
-"""The config maps and secrets that a pod's containers take their environment from, or that its volumes show.
+"""What a pod refers to: config maps and secrets for its environment and its volumes, and claims for devices.
 
-A kubelet starts a container only when they are there. What is found is believed for a while, so that a hundred pods
-of one template cost one request; what is missing is looked for again at every try. The root certificate that every
-namespace is given is taken for granted.
+A kubelet starts a container only when they are there; a claim has to be kept for the pod (claimed_devices). Of config
+maps and secrets what is found is believed for a while, so that a hundred pods of one template cost one request; what is
+missing is looked for again at every try. The root certificate that every namespace is given is taken for granted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubelet_sim.claimed_devices import device_error
 from kubelet_sim.security import root_error
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
@@ -37,6 +38,7 @@ class Problems:
     """What keeps a pod from starting, in a kubelet's words, and which of its secrets for registries are missing."""
 
     mount_errors: Sequence[str] = ()
+    device_error: str = ""
     config_errors: Mapping[str, str] = field(default_factory=dict)  # container name -> message
     pull_secrets: Sequence[str] = ()
 
@@ -51,7 +53,10 @@ class References:
 
     async def problems(self, pod: ReadOnlyObject) -> Problems:
         return Problems(
-            await self._mount_errors(pod), await self._config_errors(pod), await self._missing_pull_secrets(pod)
+            await self._mount_errors(pod),
+            await device_error(self._api, pod),
+            await self._config_errors(pod),
+            await self._missing_pull_secrets(pod),
         )
 
     async def _mount_errors(self, pod: ReadOnlyObject) -> Sequence[str]:

@@ -249,6 +249,7 @@ class PodRuntime(NamedTuple):
     verdict: Verdict | None = None
     is_rejected: bool = False
     mount_errors: tuple[str, ...] = ()
+    device_error: str = ""  # why it cannot have the devices it claims
     missing_pull_secrets: tuple[str, ...] = ()
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had

@@ -175,6 +175,11 @@ def no_pull_secrets(names: Sequence[str]) -> Happening:
     return Happening("Warning", "FailedToRetrieveImagePullSecret", message)
 
 
+def no_devices(why: str) -> Happening:
+    told = f"Failed to prepare dynamic resources: prepare dynamic resources: {why}"
+    return Happening("Warning", "FailedPrepareDynamicResources", told)
+
+
 def unmounted(volume: str, why: str) -> Happening:
     message = (
         f"Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], "
