@@ -27,7 +27,10 @@ from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, HOSTNAME, 
 from controllers.scheduler.why import room, volumes
 from controllers.scheduler.why.changes import Change, Edit, Proposals
 from kubeloop.apimachinery.meta import Object
+from kubeloop.apimachinery.selectors import from_node_expressions
 from kubeloop.apimachinery.tolerations import UNSCHEDULABLE, Taint, is_tolerated
+
+Labels = Mapping[str, str | None]
 
 
 def uncordon(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
@@ -70,8 +73,8 @@ def match_labels(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Chang
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     changes: list[Change] = []
     for of_affinity in _labels_of_terms(affinity.get(REQUIRED) or {}, node) or [{}]:
-        labels = {**of_affinity, **missing}
-        if labels and not any(_is_kubelets(key) for key in labels):
+        labels: Labels = {**of_affinity, **missing}
+        if labels and not any(_is_kubelets(key) or (value or "").startswith("-") for key, value in labels.items()):
             changes.append(_label(labels, node))
     if missing:
         pairs = _pairs(missing)
@@ -83,14 +86,27 @@ def match_labels(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Chang
     return changes
 
 
-def _labels_of_terms(affinity: Mapping[str, Any], node: NodeInfo) -> list[dict[str, str]]:
-    """For each term that only wants labels with certain values: those that the node lacks."""
-    terms = [term.get("matchExpressions") or () for term in affinity.get("nodeSelectorTerms") or ()]
+def _labels_of_terms(affinity: Mapping[str, Any], node: NodeInfo) -> list[Labels]:
+    """For each term that labels can satisfy: those that the node lacks, or (None) has too many."""
     return [
-        {e["key"]: e["values"][0] for e in expressions if node.labels.get(e["key"]) not in e["values"]}
-        for expressions in terms
-        if expressions and all(e.get("operator") == "In" for e in expressions)
+        {
+            expression["key"]: _value(expression, node)
+            for expression in expressions
+            if not from_node_expressions([expression]).matches(node.labels)
+        }
+        for term in affinity.get("nodeSelectorTerms") or ()
+        if (expressions := term.get("matchExpressions"))
     ]
+
+
+def _value(expression: Mapping[str, Any], node: NodeInfo) -> str | None:
+    """With which the expression would hold of the node."""
+    operator, values = expression["operator"], expression.get("values") or ("",)
+    if operator in ("NotIn", "DoesNotExist"):
+        return None
+    if operator in ("Gt", "Lt"):
+        return str(int(values[0]) + (1 if operator == "Gt" else -1))
+    return values[0] if operator == "In" else ""
 
 
 def _is_kubelets(key: str) -> bool:
@@ -98,13 +114,22 @@ def _is_kubelets(key: str) -> bool:
     return key in (HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/instance-type")
 
 
-def _label(labels: Mapping[str, str], node: NodeInfo) -> Change:
-    def edit(obj: Object) -> None:
-        obj["metadata"].setdefault("labels", {}).update(labels)
+def _label(labels: Labels, node: NodeInfo) -> Change:
+    """None takes the label away."""
+    given = {key: value for key, value in labels.items() if value is not None}
+    taken = [key for key in labels if key not in given]
 
-    overwrite = " --overwrite" if any(key in node.labels for key in labels) else ""
-    command = f"kubectl label node {node.name} {_pairs(labels)}{overwrite}"
-    return Change(f"label {node.name} with {_pairs(labels)}", 2, command, edit_node=edit)
+    def edit(obj: Object) -> None:
+        before = obj["metadata"].get("labels") or {}
+        obj["metadata"]["labels"] = {key: value for key, value in before.items() if key not in taken} | given
+
+    is_changed = any(key in node.labels for key in given)
+    cost = 4.5 if taken or is_changed else 2  # what a node says of itself may matter to others
+    overwrite = " --overwrite" if is_changed else ""
+    said = " ".join(filter(None, (_pairs(given), *(f"{key}-" for key in taken))))
+    texts = [f"label {node.name} with {_pairs(given)}"] if given else []
+    texts += [f"take the label {', '.join(taken)} from {node.name}"] if taken else []
+    return Change(" and ".join(texts), cost, f"kubectl label node {node.name} {said}{overwrite}", edit_node=edit)
 
 
 def _pairs(labels: Mapping[str, str]) -> str:
@@ -143,7 +168,7 @@ def loosen_spread(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Chan
         for i, constraint in hard
     ]
     keys = {constraint.get("topologyKey", "") for _, constraint in hard}
-    missing = dict.fromkeys(sorted(keys - node.labels.keys()), node.name)
+    missing: Labels = dict.fromkeys(sorted(keys - node.labels.keys()), node.name)
     if missing and not any(_is_kubelets(key) for key in missing):
         changes.append(_label(missing, node))
     if len(hard) > 1:

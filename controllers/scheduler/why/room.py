@@ -10,7 +10,7 @@ from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.pod_info import PodInfo
-from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, amount
+from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, HUGE_PAGES_PREFIX, MEMORY, amount
 from controllers.scheduler.why.changes import Change
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.quantity import BINARY_SI, of_milli_value, of_value
@@ -24,11 +24,16 @@ def make_room(plugin: Plugin, pod: PodInfo, node: NodeInfo) -> Sequence[Change]:
     changes: list[Change] = []
     absent = {name: asked for name, (asked, _) in short.items() if "/" in name and name not in node.allocatable_scalars}
     scarce = {name: compared for name, compared in short.items() if name not in absent}
-    if all(free > 0 for _, free in scarce.values()):
+    if all(free > 0 or _is_nowhere(name, node) for name, (_, free) in scarce.items()):
         parts = ([_ask_for_less(scarce)] if scarce else []) + ([_offer(absent, node)] if absent else [])
         changes += [_both(*parts)] if len(parts) == 2 else parts
     enough = _fewest(plugin, pod, node)
     return changes + ([removal(enough, node)] if enough else [])
+
+
+def _is_nowhere(name: str, node: NodeInfo) -> bool:
+    """Huge pages of a size that the node does not have: the pod can only do without."""
+    return name.startswith(HUGE_PAGES_PREFIX) and not node.allocatable_scalars.get(name)
 
 
 def _offer(resources: Mapping[str, int], node: NodeInfo) -> Change:
@@ -70,15 +75,30 @@ def _ask_for_less(short: Mapping[str, tuple[int, int]]) -> Change:
 
 
 def _limit_requests(spec: Object, resource: str, most: int) -> None:
-    """The sum of the containers', and each init container's, and the pod's own: no more than `most`."""
-    for owner in (*(spec.get("initContainers") or ()), spec):
-        _limit(owner, resource, most)
-    over = sum(_asked(container, resource) for container in spec["containers"]) - most
-    for container in sorted(spec["containers"], key=lambda c: -_asked(c, resource)):
+    """No more than `most` for the pod as a whole, its overhead included: for what stays, for what starts before it, and
+    where something is said of the pod itself.
+    """
+    overhead = (spec.get("overhead") or {}).get(resource)
+    room = max(most - (amount(resource, overhead) if overhead is not None else 0), 0)
+    _limit(spec, resource, room)
+    first = spec.get("initContainers") or ()
+    staying = [*(container for container in first if _is_sidecar(container)), *spec["containers"]]
+    over = sum(_asked(container, resource) for container in staying) - room
+    for container in sorted(staying, key=lambda c: -_asked(c, resource)):
         if over > 0:
             asked = _asked(container, resource)
             _limit(container, resource, max(asked - over, 0))
             over -= asked - _asked(container, resource)
+    beside = 0
+    for container in first:
+        if _is_sidecar(container):
+            beside += _asked(container, resource)
+        else:
+            _limit(container, resource, max(room - beside, 0))
+
+
+def _is_sidecar(container: Mapping[str, Any]) -> bool:
+    return container.get("restartPolicy") == "Always"
 
 
 def _limit(owner: Object, resource: str, most: int) -> None:
@@ -94,7 +114,8 @@ def _asked(owner: Mapping[str, Any], resource: str) -> int:
 def _spelled(resource: str, number: int) -> str:
     if resource == CPU:
         return str(of_milli_value(number))
-    return str(of_value(number, BINARY_SI) if resource in (MEMORY, EPHEMERAL_STORAGE) else of_value(number))
+    is_bytes = resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES_PREFIX)
+    return str(of_value(number, BINARY_SI) if is_bytes else of_value(number))
 
 
 def _fewest(fit: NodeResourcesFit, pod: PodInfo, node: NodeInfo) -> Sequence[PodInfo]:

@@ -29,6 +29,21 @@ def smallest(scene: Scene, pod: Object) -> list[str]:
     return [change.text for change in explained(scene, pod).remedies[0].changes]
 
 
+def where(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def on_nodes(*expressions: dict[str, Any]) -> PodBuilder:
+    """A pod that only goes where all of these hold."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return a_pod("p").spec(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+
+
+def starting(cpu: str, **how: str) -> dict[str, Any]:
+    """An init container."""
+    return {"name": f"init-{cpu}", "image": "x:1", "resources": {"requests": {"cpu": cpu}}, **how}
+
+
 def test_every_refusal_of_a_node_is_told() -> None:
     """Not only the first, with which scheduling is content."""
     scene = Scene([a_node("a").tainted("team")])
@@ -66,6 +81,49 @@ def test_a_pod_that_fits_has_a_winner_and_a_runner_up() -> None:
         (a_node("a"), a_pod("p").requests(cpu="9"), "let the pod ask for 4 cpu (now 9) at most", ""),
         (a_node("a"), a_pod("p").requests(memory="9Gi"), "let the pod ask for 8Gi memory (now 9Gi) at most", ""),
         (a_node("a"), a_pod("p").spec(schedulingGates=[{"name": "x"}]), "remove the scheduling gate x", ""),
+        (
+            a_node("a").labels(old="x"),
+            on_nodes(where("gen", "Gt", "3"), where("disk", "Exists"), where("zone", "In", "b", "c")),
+            "label a with gen=4 disk= zone=b",
+            "kubectl label node a gen=4 disk= zone=b",
+        ),
+        (a_node("a"), on_nodes(where("gen", "Lt", "0")), "drop the pod's required node affinity", ""),
+        (
+            a_node("a").labels(old="x"),
+            on_nodes(where("old", "DoesNotExist")),
+            "drop the pod's required node affinity",
+            "",
+        ),
+        (
+            a_node("a").labels(old="x"),
+            a_pod("p").node_selector(old="y"),
+            "drop old=y from the pod's nodeSelector",
+            "",
+        ),
+        (
+            a_node("a"),
+            a_pod("p").requests(cpu="2").spec(initContainers=[starting("2500m", restartPolicy="Always")]),
+            "let the pod ask for 4 cpu (now 4500m) at most",
+            "",
+        ),
+        (
+            a_node("a"),
+            a_pod("p").spec(initContainers=[starting("3", restartPolicy="Always"), starting("2")]),
+            "let the pod ask for 4 cpu (now 5) at most",
+            "",
+        ),
+        (
+            a_node("a"),
+            a_pod("p").requests(cpu="1").spec(overhead={"cpu": "3500m"}),
+            "let the pod ask for 4 cpu (now 4500m) at most",
+            "",
+        ),
+        (
+            a_node("a"),
+            a_pod("p").requests(**{"hugepages-2Mi": "4Mi"}),
+            "let the pod ask for 0 hugepages-2Mi (now 4Mi) at most",
+            "",
+        ),
     ],
 )
 def test_the_smallest_change_for_each_kind_of_refusal(node: Object, pod: Object, change: str, command: str) -> None:
