@@ -52,14 +52,20 @@ def _both(less: Change, more: Change) -> Change:
 
 
 def removal(pods: Sequence[PodInfo], node: NodeInfo) -> Change:
-    """The pods leave the node for good: whatever controls them must not bring them back there."""
-    names = ", ".join(str(pod.key) for pod in pods)
+    """The pods leave the node for good: whatever controls them must not bring them back there. Some may be going."""
+    staying = [pod for pod in pods if not pod.is_being_deleted]
+    going = [pod for pod in pods if pod.is_being_deleted]
     by_namespace: dict[str, list[str]] = {}
-    for pod in pods:
+    for pod in staying:
         by_namespace.setdefault(pod.namespace, []).append(pod.name)
     commands = [f"kubectl delete pod -n {namespace} {' '.join(found)}" for namespace, found in by_namespace.items()]
-    text = f"remove {'pod' if len(pods) == 1 else 'pods'} {names} from {node.name}"
-    return Change(text, 5 + len(pods), " && ".join(commands), gone=pods)
+    texts = [f"remove {_named(staying)} from {node.name}"] if staying else []
+    texts += [f"wait until {_named(going)} {'is' if len(going) == 1 else 'are'} gone from {node.name}"] if going else []
+    return Change(" and ".join(texts), 5 + len(pods) if staying else 1, " && ".join(commands), gone=pods)
+
+
+def _named(pods: Sequence[PodInfo]) -> str:
+    return f"{'pod' if len(pods) == 1 else 'pods'} {', '.join(str(pod.key) for pod in pods)}"
 
 
 def _ask_for_less(short: Mapping[str, tuple[int, int]]) -> Change:
@@ -124,8 +130,9 @@ def _fewest(fit: NodeResourcesFit, pod: PodInfo, node: NodeInfo) -> Sequence[Pod
     fits: Callable[[Sequence[PodInfo]], bool] = lambda gone: _has_room(fit, pod, node, gone)  # noqa: E731
     alone = [other for other in removable if fits([other])]
     if alone:
-        return [min(alone, key=lambda other: (other.priority, other.cpu, other.memory, other.name))]
-    biggest = sorted(removable, key=lambda other: (-other.cpu, -other.memory, other.name))
+        by_weight = lambda one: (not one.is_being_deleted, one.priority, one.cpu, one.memory, one.name)  # noqa: E731
+        return [min(alone, key=by_weight)]
+    biggest = sorted(removable, key=lambda one: (not one.is_being_deleted, -one.cpu, -one.memory, one.name))
     for count in range(2, MAX_REMOVED + 1):
         if len(biggest) >= count and fits(biggest[:count]):
             return biggest[:count]

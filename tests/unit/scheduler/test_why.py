@@ -159,6 +159,17 @@ def test_a_full_node_is_emptied_by_as_few_pods_as_possible() -> None:
     assert ["remove pod default/o from a"] == smallest(scene, a_pod("p").requests(cpu="1"))
 
 
+def test_pods_that_are_going_need_not_be_removed() -> None:
+    """They are waited for, whatever else has to go."""
+    others = [deleted(a_pod("going").requests(cpu="1").on("a")), a_pod("small").requests(cpu="1").on("a")]
+    big = a_pod("big").requests(cpu="2").on("a")
+
+    (change,) = explained(Scene([a_node("a")], [*others, big]), a_pod("p").requests(cpu="3")).remedies[0].changes
+
+    assert "remove pod default/big from a and wait until pod default/going is gone from a" == change.text
+    assert "kubectl delete pod -n default big" == change.command
+
+
 def test_own_anti_affinity_can_be_dropped() -> None:
     other = a_pod("other").labels(app="db").on("a")
     pod = with_affinity(a_pod("p"), "podAntiAffinity", near(app="db"))
@@ -373,6 +384,7 @@ def test_a_pod_that_waits_for_others_to_go_knows_them() -> None:
     text = as_text(explained(Scene([a_node("a")], [victim]), promised(a_pod("p").requests(cpu="4").spec(priority=9))))
 
     assert "a is promised to it (nominatedNodeName), once default/victim is gone." in text
+    assert "Smallest change: wait until pod default/victim is gone from a." in text
 
 
 def test_in_a_large_cluster_the_best_node_may_not_be_seen() -> None:
