@@ -2,6 +2,7 @@
 
 from kubeloop.testing.scenario import Scenario
 from tests.level_triggered.scenarios import (
+    devices,
     jobs,
     living,
     nodes,
@@ -23,4 +24,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *trust.SCENARIOS,
     *whole_cluster.SCENARIOS,
     *living.SCENARIOS,
+    *devices.SCENARIOS,
 )
