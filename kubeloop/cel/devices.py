@@ -11,6 +11,8 @@ from functools import cache
 from typing import Any
 
 from kubeloop.apimachinery.quantity import parse
+from kubeloop.cel.cost.estimate import estimated_cost
+from kubeloop.cel.cost.sizes import Sizes
 from kubeloop.cel.environment import Environment, Program
 from kubeloop.cel.kubernetes import Quantity
 from kubeloop.cel.syntax import CompileError
@@ -28,6 +30,37 @@ _DEVICE = object_of(
         "allowMultipleAllocations": Field("allowMultipleAllocations", BOOL),
         "attributes": Field("attributes", map_of(STRING, map_of(STRING, DYN))),
         "capacity": Field("capacity", map_of(STRING, map_of(STRING, QUANTITY))),
+    },
+)
+
+
+class _EveryName(dict[str, Sizes]):
+    """The fields of a map whose names nobody knows: each is as large as any."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self._sizes = sizes
+
+    def get(self, name: str, default: Any = None) -> Sizes:
+        return self._sizes
+
+
+def _maps(value: Sizes, fields: Mapping[str, Sizes]) -> Sizes:
+    """Of values by name, by domain."""
+    by_name = Sizes(_MOST_NAMES, 0, fields, key=Sizes(_LONGEST_NAME, 0), element=value)
+    return Sizes(_MOST_NAMES, 0, key=Sizes(_LONGEST_DOMAIN, 0), element=by_name)
+
+
+_MOST_NAMES, _LONGEST_NAME, _LONGEST_DOMAIN = 32, 32, 63
+_ATTRIBUTE = Sizes(64, 0)
+DEVICE_SIZES = Sizes(
+    0,
+    0,
+    {
+        "driver": Sizes(_LONGEST_DOMAIN, 0),
+        "allowMultipleAllocations": Sizes(1, 0),
+        "attributes": _maps(_ATTRIBUTE, _EveryName(_ATTRIBUTE)),
+        "capacity": _maps(Sizes(0, 0), {}),
     },
 )
 
@@ -56,6 +89,11 @@ def compile_selector(expression: str) -> Program:
     if program.type not in (BOOL, DYN):
         raise ValueError(f"must evaluate to bool or the unknown type, not {program.type.shown}")
     return program
+
+
+def is_too_costly(program: Program) -> bool:
+    """Whether a selector might cost more than one may, whatever devices there are."""
+    return estimated_cost(program.tree, DEVICE_SIZES) > MAX_COST
 
 
 def device_value(driver: str, is_shared: bool, attributes: Mapping[str, Json], capacity: Json) -> Mapping[str, Any]:

@@ -81,8 +81,21 @@ def check_selector(selector: Json, path: str, errors: Errors) -> None:
     text, at = expression.get("expression", ""), f"{path}.cel.expression"
     if len(text.encode()) > MAX_EXPRESSION_BYTES:
         errors.append(field.too_long(at, MAX_EXPRESSION_BYTES))
-    else:
-        check_expression(text, at, errors)
+    elif check_expression(text, at, errors):
+        _check_compiles(text, at, errors)
+
+
+def _check_compiles(expression: str, path: str, errors: Errors) -> None:
+    """It is one of devices, is true or false, and costs no more than it may."""
+    from kubeloop.cel.devices import compile_selector, is_too_costly
+
+    try:
+        program = compile_selector(expression)
+    except ValueError as error:
+        errors.append(field.invalid(path, expression, str(error)))
+        return
+    if is_too_costly(program):
+        errors.append(field.forbidden(path, "too complex, exceeds cost limit"))
 
 
 def check_configuration(configuration: Json, path: str, errors: Errors) -> None:

@@ -145,6 +145,24 @@ def test_device_classes() -> None:
     assert expected == errors
 
 
+def test_selectors_compile() -> None:
+    """They are about devices, true or false, and cost no more than one may."""
+    all_pairs = (
+        "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, %s))))"
+    )
+    expressions = ("device.driver == 'd'", "device.name", "1", all_pairs % "a == b && c == d")
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+
+    fine, compiles, is_bool, costs = (CLASSES.create_errors({"spec": {"selectors": [one]}}) for one in selectors)
+
+    at = "spec.selectors[0].cel.expression"
+    start = f"{at}: Invalid value: \"device.name\": compilation failed: ERROR: <input>:1:7: undefined field 'name'"
+    assert compiles[0].startswith(start)
+    assert [f'{at}: Invalid value: "1": must evaluate to bool or the unknown type, not int'] == is_bool
+    assert [f"{at}: Forbidden: too complex, exceeds cost limit"] == costs
+    assert [] == fine
+
+
 @pytest.mark.parametrize(
     ("body", "refusals"),
     [
