@@ -8,26 +8,19 @@ import sys
 
 from controllers.scheduler import loop
 from controllers.scheduler.backoff import Backoff
-from controllers.scheduler.configuration.loading import Configuration
+from controllers.scheduler.configuration.flag_defaults import flag_defaults
 from controllers.scheduler.configuration.options import add_options, load_from
 from controllers.scheduler.extenders.chain import over_http
 from kubeloop.apimachinery.releases import DEFAULT, release
 from kubeloop.runtime import flags, process
 from kubeloop.runtime.manager import Manager
 
-_ELECTION_FLAGS = {
-    "leaderElect": "leader_elect",
-    "leaseDuration": "leader_elect_lease_duration",
-    "renewDeadline": "leader_elect_renew_deadline",
-    "retryPeriod": "leader_elect_retry_period",
-}
-
 
 def main() -> int:
     parser = _parser()
     try:
         configuration = load_from(parser.parse_args())
-        parser.set_defaults(**_defaults(configuration))
+        parser.set_defaults(**flag_defaults(configuration))
     except (ValueError, argparse.ArgumentTypeError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
@@ -58,16 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_options(parser)
     return parser
-
-
-def _defaults(configuration: Configuration) -> dict[str, object]:
-    """What the file says of flags; those that are given win."""
-    election = configuration.leader_election or {}
-    said = {flag: election[name] for name, flag in _ELECTION_FLAGS.items() if election.get(name) is not None}
-    defaults: dict[str, object] = {
-        flag: flags.duration(value) if isinstance(value, str) else value for flag, value in said.items()
-    }
-    return {**defaults, "kubeconfig": configuration.kubeconfig} if configuration.kubeconfig else defaults
 
 
 if __name__ == "__main__":

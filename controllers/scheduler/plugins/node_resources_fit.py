@@ -22,6 +22,7 @@ from controllers.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, pod_r
 from controllers.scheduler.resource_scores import resource_specs, scorer_of
 from controllers.scheduler.status import Code, Status
 from kubeloop.apimachinery.meta import ReadOnlyObject, uid_of
+from kubeloop.apimachinery.quota import is_extended
 
 NAME = "NodeResourcesFit"
 
@@ -81,9 +82,12 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         compared += [
             (name, asked, node.allocatable_scalars.get(name, 0), node.requested_scalars.get(name, 0))
             for name, asked in pod.scalars.items()
-            if name not in self._ignored and name.partition("/")[0] not in self._ignored_groups
+            if not (is_extended(name) and self._is_ignored(name))
         ]
         return compared
+
+    def _is_ignored(self, name: str) -> bool:
+        return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
     def score(self, state: CycleState, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         return self._score(pod, nodes)

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from controllers.scheduler.configuration.flag_defaults import flag_defaults
 from controllers.scheduler.configuration.loading import Configuration, ConfigurationError, load, parse
 from controllers.scheduler.configuration.user_plugins import PluginNotLoaded, known_plugins
 from controllers.scheduler.interface import EXTENSION_POINTS, FilterPlugin
@@ -283,3 +284,29 @@ def test_resources_that_an_extender_counts_are_not_counted_here() -> None:
     for name in ("a.b/d", "e.f/g"):
         assert [] == scene.feasible(a_pod("p").requests(**{name: "1"}))
     assert frozenset({"a.b/c", "a.b/d"}) == found.extenders[0].managed_resources
+
+
+def test_the_file_says_which_lease_the_scheduler_wants() -> None:
+    """Two schedulers with leases of their own run side by side; what is 0 or empty is the default."""
+    election = '{leaderElect: true, resourceName: packing, resourceNamespace: "", leaseDuration: 1m, retryPeriod: 0s}'
+    found = configured(f"leaderElection: {election}\nclientConnection: {{kubeconfig: k}}")
+
+    assert {
+        "leader_elect": True,
+        "leader_elect_lease_duration": 60.0,
+        "leader_elect_resource_name": "packing",
+        "kubeconfig": "k",
+    } == flag_defaults(found)
+
+
+def test_only_extended_resources_can_be_ignored() -> None:
+    """By name or by the part before the slash; huge pages are always counted."""
+    fit = profile(
+        "pluginConfig: [{name: NodeResourcesFit, args:"
+        " {ignoredResources: [hugepages-2Mi, a.b/c], ignoredResourceGroups: [e.f]}}]"
+    )
+    scene = Scene([a_node("a")], profile=fit)
+
+    found = {name: scene.feasible(a_pod("p").requests(**{name: "1"})) for name in ("hugepages-2Mi", "a.b/c", "e.f/g")}
+
+    assert {"hugepages-2Mi": [], "a.b/c": ["a"], "e.f/g": ["a"]} == found
