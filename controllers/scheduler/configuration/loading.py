@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from controllers.scheduler.interface import Plugin
 from controllers.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from controllers.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kubeloop.apimachinery.yaml_text import YamlSyntaxError, parse_yaml
+from kubeloop.client.kubeconfig import tls_context
 
 _DEFAULTS: Mapping[str, Any] = {
     "parallelism": 16,
@@ -66,7 +68,7 @@ def parse(text: bytes, known: Mapping[str, type[Plugin]]) -> Configuration:
     filled = _with_defaults(values)
     _refuse([str(error) for error in checks.check(filled)])
     try:
-        extenders = [settings_of(extender) for extender in filled.get("extenders") or ()]
+        extenders = [_settings(extender, i) for i, extender in enumerate(filled.get("extenders") or ())]
         ignored = [name for extender in extenders for name in extender.ignored_resources]
         profiles = [_profile(profile, filled, known, ignored) for profile in filled["profiles"]]
     except PluginsRefused as error:
@@ -103,6 +105,20 @@ def _with_defaults(values: Mapping[str, Any]) -> Mapping[str, Any]:
     if len(profiles) == 1:  # of several each must have a name of its own
         profiles[0].setdefault("schedulerName", DEFAULT_SCHEDULER)
     return {**_DEFAULTS, **given, "profiles": profiles}
+
+
+def _settings(extender: Mapping[str, Any], i: int) -> ExtenderSettings:
+    path = f"extenders[{i}].tlsConfig"
+    try:
+        settings = settings_of(extender)
+        tls_context(settings.connection)
+    except ssl.SSLError as error:
+        raise ConfigurationError(f"{path}: not PEM, or a key of another certificate ({error.reason})") from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.filename}: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    return settings
 
 
 def _profile(

@@ -20,6 +20,8 @@ from kubeloop.client.transport import ConnectionFailed, Request, Transport
 # A connection a question: one that is kept may be closed by the other end just when the next question is sent.
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
 
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # codes of OpenSSL: self-signed, issuer not found
+
 
 class ExtenderFailed(Exception):
     """No answer, or none that can be understood; the text says why."""
@@ -69,6 +71,10 @@ def _as_go_says_it(error: ConnectionFailed, url: str) -> str:
     cause, address = error.__cause__, urlsplit(url)
     if isinstance(cause, socket.gaierror):
         return f"dial tcp: lookup {address.hostname}: no such host"
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        is_unknown = cause.verify_code in _UNKNOWN_AUTHORITY
+        why = "certificate signed by unknown authority" if is_unknown else cause.verify_message
+        return f"tls: failed to verify certificate: x509: {why}"
     if not isinstance(cause, OSError) or isinstance(cause, TimeoutError):
         return "EOF"
     if isinstance(cause, ssl.SSLError) or not cause.errno:

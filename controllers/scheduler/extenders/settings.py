@@ -67,5 +67,5 @@ def _connection(extender: Mapping[str, Any]) -> Connection:
 
 def _pem(tls: Mapping[str, Any], data: str, file: str) -> str:
     if tls.get(data):
-        return b64decode(tls[data]).decode()
+        return b64decode(tls[data], validate=True).decode()
     return Path(tls[file]).read_text() if tls.get(file) else ""

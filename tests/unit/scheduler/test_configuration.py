@@ -186,6 +186,13 @@ def test_default_constraints_may_say_all_that_a_pods_own_may() -> None:
             '[extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name,'
             ' extenders[0].managedResources[2].name: Invalid value: "a.b/c": duplicate extender managed resource name]',
         ),
+        (
+            "extenders: [{urlPrefix: https://a, tlsConfig: {caFile: /no/such.pem}}]",
+            "extenders[0].tlsConfig: /no/such.pem: No such file or directory",
+        ),
+        ("extenders: [{urlPrefix: https://a, tlsConfig: {caData: x}}]", "extenders[0].tlsConfig: "),
+        ("extenders: [{urlPrefix: https://a, tlsConfig: {certData: bm8=}}]", "extenders[0].tlsConfig: not PEM"),
+        ("extenders: [{urlPrefix: https://a, tlsConfig: {caData: bm8=}}]", "extenders[0].tlsConfig: not PEM"),
         ("clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"),
         (
             "leaderElection: {leaseDuration: 5s, retryPeriod: -1s}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -311,6 +312,12 @@ class FakeTransport:
     async def aclose(self) -> None: ...
 
 
+def not_verified(code: int) -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError()
+    error.verify_code, error.verify_message = code, "it has a fault"
+    return error
+
+
 def called(transport: FakeTransport) -> Any:
     return asyncio.run(HttpCaller(ExtenderSettings(f"{URL}/", timeout_seconds=0.01), transport)("filter", {"a": 1}))
 
@@ -333,6 +340,14 @@ def test_a_question_is_a_post_of_json() -> None:
         (
             FakeTransport(fails=ConnectionRefusedError(111, "refused")),
             f'Post "{URL}/filter": dial tcp extender.test:80: connect: connection refused',
+        ),
+        (
+            FakeTransport(fails=not_verified(18)),
+            f'Post "{URL}/filter": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+        ),
+        (
+            FakeTransport(fails=not_verified(10)),
+            f'Post "{URL}/filter": tls: failed to verify certificate: x509: it has a fault',
         ),
         (FakeTransport(fails=EOFError()), f'Post "{URL}/filter": EOF'),
     ],
