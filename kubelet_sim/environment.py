@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from kubelet_sim.naming import hostname
 from kubelet_sim.shell.world import PATH
-from kubeloop.apimachinery.meta import ReadOnlyObject, annotations_of, labels_of, metadata
+from kubeloop.apimachinery.field import go_quote
+from kubeloop.apimachinery.meta import Object, ReadOnlyObject, annotations_of, labels_of
 from kubeloop.apimachinery.quantity import parse
 
 Json = Mapping[str, Any]
 # (ConfigMap or Secret, name) -> what it holds, as text; what is not there was optional, or is not known.
 Data = Mapping[tuple[str, str], Mapping[str, str]]
 
+_LIMITED = ("cpu", "memory", "ephemeral-storage")
 _REFERENCE = re.compile(r"\$(\$|\(([^()]+)\))")
+_OF_SERVICES = re.compile(r"_(SERVICE|PORT)(_|$)")
 _OF_FIELDS = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 _SOURCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
 _KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
@@ -65,13 +70,6 @@ def expanded(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replaced, text) if "$" in text else text
 
 
-def hostname(pod: ReadOnlyObject) -> str:
-    spec = pod["spec"]
-    if spec.get("hostNetwork"):
-        return spec.get("nodeName") or ""
-    return (spec.get("hostname") or metadata(pod)["name"])[:63].rstrip("-.")
-
-
 def _value(variable: Json, pod: ReadOnlyObject, container: Json, data: Data) -> str:
     source = variable.get("valueFrom") or {}
     for word, kind in _KEYS:
@@ -91,29 +89,78 @@ def field_value(pod: ReadOnlyObject, path: str) -> str:
         return marks.get(found[2], "")
     if path in ("metadata.labels", "metadata.annotations"):
         marks = labels_of(pod) if path.endswith("labels") else annotations_of(pod)
-        return "\n".join(f'{name}="{text}"' for name, text in sorted(marks.items()))
-    if path == "status.podIPs":
-        return ",".join(one["ip"] for one in (pod.get("status") or {}).get("podIPs") or ())
+        return "\n".join(f"{name}={go_quote(text)}" for name, text in sorted(marks.items()))
+    if path in ("status.podIPs", "status.hostIPs"):
+        return ",".join(one["ip"] for one in (pod.get("status") or {}).get(path.partition(".")[2]) or ())
     value: Any = pod
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return str(value) if value is not None else ""
 
 
+def with_node_limits(pod: ReadOnlyObject, allocatable: Mapping[str, str]) -> Object:
+    """The pod as the downward API tells of it: a container without a limit may have all that its node can give."""
+    spec = dict(pod["spec"])
+    limits = {name: allocatable[name] for name in _LIMITED if name in allocatable}
+    for field in ("initContainers", "containers"):
+        if field in spec:
+            spec[field] = [_with_limits(one, limits) for one in spec[field]]
+    return {**pod, "spec": spec}
+
+
+def _with_limits(container: Json, limits: Mapping[str, str]) -> Json:
+    resources = container.get("resources") or {}
+    return {**container, "resources": {**resources, "limits": {**limits, **(resources.get("limits") or {})}}}
+
+
+def downward(pod: ReadOnlyObject, item: Json) -> str:
+    """What a file of a volume says of the pod, or of the container that the item names; "" where there is none."""
+    if "fieldRef" in item:
+        return field_value(pod, item["fieldRef"].get("fieldPath") or "")
+    source = item.get("resourceFieldRef") or {}
+    containers = (*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ()))
+    named = (one for one in containers if one["name"] == source.get("containerName"))
+    return next((resource_value(one, source) for one in named), "")
+
+
 def resource_value(container: Json, source: Json) -> str:
     """A request or limit in units of the divisor, rounded up."""
     what, _, name = (source.get("resource") or "").partition(".")
     resources = container.get("resources") or {}
-    amount = (resources.get(what) or {}).get(name) or (resources.get("limits") or {}).get(name) or "0"
-    divisor = source.get("divisor") or "1"
-    unit = parse("1" if divisor == "0" else str(divisor)).approximate()
-    return str(-int(-parse(str(amount)).approximate() // unit))
+    amount = (resources.get(what) or {}).get(name) or "0"
+    divisor = str(source.get("divisor") or "1")
+    whole, unit = parse(str(amount)), parse("1" if divisor == "0" else divisor)
+    if name == "cpu":
+        return str(-(-whole.milli_value() // unit.milli_value()))
+    return str(-(-whole.value() // unit.value()))
 
 
-def mounted_at(container: Json) -> Sequence[tuple[str, str, str]]:
-    """(volume, path, subPath) of what is mounted."""
-    mounts = container.get("volumeMounts") or ()
-    return [(mount["name"], mount.get("mountPath") or "/", mount.get("subPath") or "") for mount in mounts]
+def mounted_at(container: Json, known: Mapping[str, str] = MappingProxyType({})) -> Sequence[tuple[str, str, str]]:
+    """(volume, path, subPath) of what is mounted. `known`: the container's environment, which a subPathExpr names."""
+    return [
+        (mount["name"], mount.get("mountPath") or "/", _sub_path(mount, known))
+        for mount in container.get("volumeMounts") or ()
+    ]
+
+
+def sub_path_error(container: Json) -> str:
+    """Why one of its mounts cannot be made: a subPathExpr names variables that it does not have, or that are empty.
+
+    Nothing is said of one that takes variables from ConfigMaps and Secrets as they are.
+    """
+    if container.get("envFrom"):
+        return ""
+    declared = {one["name"] for one in container.get("env") or () if one.get("value") or one.get("valueFrom")}
+    for mount in container.get("volumeMounts") or ():
+        named = {match[2] for match in _REFERENCE.finditer(mount.get("subPathExpr") or "") if match[2]}
+        missing = sorted(name for name in named - declared if not _OF_SERVICES.search(name))
+        if missing:
+            return f"missing value for {', '.join(missing)}"
+    return ""
+
+
+def _sub_path(mount: Json, known: Mapping[str, str]) -> str:
+    return mount.get("subPath") or expanded(mount.get("subPathExpr") or "", known)
 
 
 def literals(container: Mapping[str, Any]) -> Mapping[str, str]:

@@ -36,7 +36,7 @@ def references(pod: ReadOnlyObject) -> Iterator[str]:
 def advance(pod: PodSpec, runtime: PodRuntime, now: datetime) -> tuple[PodRuntime, list[Happening], datetime | None]:
     """After everything that was due by `now`, what is to be told of it, and when the next step is due."""
     told: list[Happening] = []
-    if not runtime.volume_images or runtime.starts_nothing or not runtime.is_mounted:
+    if not runtime.volume_images or runtime.starts_nothing or not runtime.may_start:
         return runtime, told, None
     found, wakes = list(runtime.volume_images), list[datetime]()
     for i in range(len(found)):

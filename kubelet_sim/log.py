@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 from kubelet_sim import annotations as words
 from kubelet_sim.annotations import BehaviourError
 from kubelet_sim.commands import shell_at
-from kubelet_sim.environment import command_of, environment, hostname
+from kubelet_sim.environment import command_of, environment
+from kubelet_sim.naming import hostname
 from kubelet_sim.shell.effects import WriteUnknown
 from kubelet_sim.shell.playing import Play, Written
 from kubelet_sim.shell.world import World

@@ -25,8 +25,7 @@ _AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
 def its_turn(scene: Scene) -> datetime | None:
     """Init containers go one by one; those that come before must have ended well, sidecars have started."""
-    runtime = scene.runtime
-    if runtime.starts_nothing or not runtime.is_mounted or runtime.device_error or _waits_for_image_of_volume(scene):
+    if scene.runtime.starts_nothing or not scene.runtime.may_start or _waits_for_image_of_volume(scene):
         return None
     return its_place(scene)
 

@@ -208,6 +208,8 @@ class PodReconciler:
             runtime, told = lifecycle.reject(runtime, decision.objection)
             await self._tell(obj, [told])
             return runtime
+        if is_new and runtime.sandbox_error:
+            await self._tell(obj, [tales.no_sandbox(runtime.sandbox_error)])
         return runtime._replace(ip=self._address(obj, runtime.ip, identity))
 
     async def _tell_of_annotations(self, obj: ReadOnlyObject) -> None:

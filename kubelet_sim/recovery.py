@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kubelet_sim import allocation, image_volumes
+from kubelet_sim import allocation, image_volumes, naming
 from kubelet_sim.container_status import NEVER_SEEN
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.probes import Kind, Probe
@@ -49,6 +49,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         host_ip=status.get("hostIP") or host_ip,
         is_rejected=never_taken,
         allocated=allocation.of_status(obj),
+        sandbox_error=naming.problem(obj),
         # Nobody looks at the images of what is real.
         volume_images=() if is_real else image_volumes.of_spec(obj, any(map(_has_run, reported.values()))),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubelet_sim.claimed_devices import device_error
+from kubelet_sim.environment import sub_path_error
 from kubelet_sim.security import root_error
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import NotFound
@@ -82,8 +83,7 @@ class References:
                 error = await self._error(reference, namespace_of(pod), _key_missing_in_environment)
                 if error:
                     errors.setdefault(container["name"], error)
-            error = root_error(pod, container)
-            if error:
+            for error in filter(None, (sub_path_error(container), root_error(pod, container))):
                 errors.setdefault(container["name"], error)
         return errors
 

@@ -248,6 +248,7 @@ class PodRuntime(NamedTuple):
     rebooted_at: datetime | None = None  # the last time that its node was up again, as far as the pod has felt it
     verdict: Verdict | None = None
     is_rejected: bool = False
+    sandbox_error: str = ""  # why it will never have a sandbox
     mount_errors: tuple[str, ...] = ()
     device_error: str = ""  # why it cannot have the devices it claims
     missing_pull_secrets: tuple[str, ...] = ()
@@ -270,9 +271,9 @@ class PodRuntime(NamedTuple):
         return any(container.run is None for container in self.containers)
 
     @property
-    def is_mounted(self) -> bool:
-        """Its volumes are there, but for images."""
-        return not self.mount_errors and not self.unattached
+    def may_start(self) -> bool:
+        """Its volumes are there, but for images, and so are its devices; and it can have its name."""
+        return not (self.mount_errors or self.unattached or self.device_error or self.sandbox_error)
 
     @property
     def starts_nothing(self) -> bool:

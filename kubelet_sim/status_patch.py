@@ -24,16 +24,20 @@ def status_patch(obj: ReadOnlyObject, wanted: Mapping[str, Any]) -> Object | Non
         for field in OWN_FIELDS
         if field != "conditions" and current.get(field) != wanted.get(field)
     }
-    changed |= _conditions(obj, wanted.get("conditions") or [])
+    changed |= _conditions(obj, wanted.get("conditions"))
     return {"metadata": {"uid": uid_of(obj)}, "status": changed} if changed else None
 
 
-def _conditions(obj: ReadOnlyObject, wanted: list[Object]) -> Object:
-    """A kubelet's conditions stand last and in its order."""
+def _conditions(obj: ReadOnlyObject, wanted: list[Object] | None) -> Object:
+    """A kubelet's conditions stand last and in its order. None: of a pod that it has rejected it has none, and the
+    scheduler's goes with them.
+    """
+    passing = PASSING_TYPES if wanted is not None else (*PASSING_TYPES, *OWN_TYPES)
+    wanted = wanted or []
     current = {condition["type"]: condition for condition in conditions_of(obj)}
     changed = [condition for condition in wanted if not _is_same(current.get(condition["type"]), condition)]
     own = [condition["type"] for condition in wanted]
-    gone = [type_ for type_ in PASSING_TYPES if type_ in current and type_ not in own]
+    gone = [type_ for type_ in passing if type_ in current and type_ not in own]
     if not changed and not gone:
         return {}
     others = (type_ for type_ in current if type_ not in OWN_TYPES and type_ not in own and type_ not in gone)

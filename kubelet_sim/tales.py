@@ -180,6 +180,10 @@ def no_devices(why: str) -> Happening:
     return Happening("Warning", "FailedPrepareDynamicResources", told)
 
 
+def no_sandbox(why: str) -> Happening:
+    return Happening("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {why}")
+
+
 def unmounted(volume: str, why: str) -> Happening:
     message = (
         f"Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], "

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kubelet_sim.environment import expanded, field_value, resource_value
+from kubelet_sim.environment import downward, expanded
 from kubelet_sim.sources import WORDS, parts_of, read, source_of
 from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.meta import ReadOnlyObject, namespace_of
@@ -92,7 +92,7 @@ async def _files(api: Api, tokens: Tokens, volume: Json, pod: ReadOnlyObject) ->
                     if item["key"] in found:
                         yield File(item["path"], found[item["key"]], _or(item.get("mode"), mode))
         for item in (part.get("downwardAPI") or {}).get("items") or ():
-            yield File(item["path"], _downward(pod, item).encode(), _or(item.get("mode"), mode))
+            yield File(item["path"], downward(pod, item).encode(), _or(item.get("mode"), mode))
         if "serviceAccountToken" in part:
             token = part["serviceAccountToken"]
             yield File(token.get("path") or "token", (await tokens.asked(pod, token)).encode(), 0o600)
@@ -100,16 +100,6 @@ async def _files(api: Api, tokens: Tokens, volume: Json, pod: ReadOnlyObject) ->
 
 def _mode_of(volume: Json) -> int:
     return next((_or(volume[word].get("defaultMode"), _DEFAULT_MODE) for word in _FILES if word in volume), 0)
-
-
-def _downward(pod: ReadOnlyObject, item: Json) -> str:
-    if "fieldRef" in item:
-        return field_value(pod, item["fieldRef"].get("fieldPath") or "")
-    source = item.get("resourceFieldRef") or {}
-    for container in pod["spec"]["containers"]:
-        if container["name"] == source.get("containerName"):
-            return resource_value(container, source)
-    return ""
 
 
 def _write(directory: Path, file: File) -> None:

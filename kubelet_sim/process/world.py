@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kubelet_sim import service_links
-from kubelet_sim.environment import command_of, environment, hostname
+from kubelet_sim.environment import command_of, environment
 from kubelet_sim.last_words import MESSAGE_PATH
+from kubelet_sim.naming import hostname
 from kubelet_sim.process import volumes
 from kubelet_sim.process.processes import Command
 from kubelet_sim.process.trees import remove_tree

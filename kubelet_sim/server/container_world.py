@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubelet_sim import service_links
-from kubelet_sim.environment import command_of, environment, field_value, hostname, mounted_at, of_simulated
+from kubelet_sim.environment import (
+    command_of,
+    downward,
+    environment,
+    mounted_at,
+    of_simulated,
+    with_node_limits,
+)
+from kubelet_sim.naming import hostname, hosts_file, resolv_conf
 from kubelet_sim.server.pods import SeenRun
 from kubelet_sim.shell.world import World
 from kubelet_sim.sources import WORDS, Source, as_text, mounted_parts, parts_of, read, source_of, used_by
@@ -14,11 +22,11 @@ from kubelet_sim.tokens import Tokens
 from kubeloop.apimachinery.clock import Clock
 from kubeloop.apimachinery.errors import ApiError
 from kubeloop.apimachinery.meta import ReadOnlyObject, namespace_of
+from kubeloop.apimachinery.resource import NODES
 from kubeloop.client.api import Api
 
 Json = Mapping[str, Any]
 
-_DNS = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
 _TOKEN = "serviceAccountToken"
 _API_SERVER = "https://10.96.0.1"
 _PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
@@ -27,6 +35,8 @@ _PASSWD = "root:x:0:0:root:/root:/bin/sh\n"
 async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, container: Json, run: SeenRun) -> World:
     """What cannot be read is not there."""
     namespace = namespace_of(pod)
+    pod = with_node_limits(pod, await _allocatable(api, pod))
+    container = next((one for one in _containers(pod) if one["name"] == container["name"]), container)
     data = {source: await _text(api, namespace, source) for source in set(used_by(pod, container))}
     for source in mounted_parts(pod, container):
         if (wanted := source.get(_TOKEN)) and (token := await tokens.token(pod, wanted)) is not None:
@@ -35,8 +45,8 @@ async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, 
     security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
     return World(
         environment=known,
-        files=_files(pod, container, data),
-        directories={path.rstrip("/") for _, path, sub_path in mounted_at(container) if not sub_path},
+        files=_files(pod, container, data, known),
+        directories={path.rstrip("/") for _, path, sub_path in mounted_at(container, known) if not sub_path},
         hostname=hostname(pod),
         user=security.get("runAsUser") or 0,
         group=security.get("runAsGroup") or 0,
@@ -47,17 +57,17 @@ async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, 
     )
 
 
-def _files(pod: ReadOnlyObject, container: Json, data: Mapping[Source, Mapping[str, str]]) -> dict[str, str]:
-    ip = (pod.get("status") or {}).get("podIP") or "127.0.0.1"
-    name = hostname(pod)
+def _files(
+    pod: ReadOnlyObject, container: Json, data: Mapping[Source, Mapping[str, str]], known: Mapping[str, str]
+) -> dict[str, str]:
     files = {
-        "/etc/hostname": f"{name}\n",
-        "/etc/hosts": f"127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n{ip}\t{name}\n",
-        "/etc/resolv.conf": _DNS.format(namespace_of(pod)),
+        "/etc/hostname": f"{hostname(pod)}\n",
+        "/etc/hosts": hosts_file(pod),
+        "/etc/resolv.conf": resolv_conf(pod),
         "/etc/passwd": _PASSWD,
     }
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
-    for volume, path, sub_path in mounted_at(container):
+    for volume, path, sub_path in mounted_at(container, known):
         for file, content in _of_volume(volumes.get(volume) or {}, pod, data):
             if not sub_path:
                 files[f"{path.rstrip('/')}/{file}"] = content
@@ -78,7 +88,21 @@ def _of_volume(
         if (wanted := source.get(_TOKEN)) and (known := data.get(_token_source(wanted))):
             yield wanted["path"], known["token"]
         for item in (source.get("downwardAPI") or {}).get("items") or ():
-            yield item["path"], field_value(pod, (item.get("fieldRef") or {}).get("fieldPath") or "")
+            yield item["path"], downward(pod, item)
+
+
+def _containers(pod: ReadOnlyObject) -> Iterator[Json]:
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        yield from pod["spec"].get(field) or ()
+
+
+async def _allocatable(api: Api, pod: ReadOnlyObject) -> Mapping[str, str]:
+    """Of its node."""
+    try:
+        node = await api.get(NODES, pod["spec"]["nodeName"])
+    except ApiError:
+        return {}
+    return (node.get("status") or {}).get("allocatable") or {}
 
 
 def _token_source(wanted: Json) -> Source:

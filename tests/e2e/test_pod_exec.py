@@ -65,6 +65,40 @@ def test_a_command_sees_its_container(web: Kubectl) -> None:
     assert "pod: web\n" in eventually(lambda: web("exec web -- wget -qO- http://web"), "nobody answers")
 
 
+NAMED = """
+apiVersion: v1
+kind: Pod
+metadata: {name: named}
+spec:
+  hostname: web
+  subdomain: shop
+  hostAliases: [{ip: 1.2.3.4, hostnames: [foo]}]
+  dnsPolicy: None
+  dnsConfig: {nameservers: [9.9.9.9]}
+  containers:
+  - name: main
+    image: nginx
+    resources: {limits: {cpu: 1500m}}
+    env: [{name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Gi}}}]
+    volumeMounts: [{name: about, mountPath: /about}]
+  volumes:
+  - name: about
+    downwardAPI: {items: [{path: cpu, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: 1m}}]}
+"""
+
+
+def test_a_command_sees_how_its_pod_is_named_and_limited(kubectl: Kubectl) -> None:
+    """Its files for names, and the downward API with what its node can give where it has no limit."""
+    kubectl("apply -f -", NAMED)
+    kubectl("wait --timeout=180s --for=condition=Ready pod/named")
+
+    assert "1500" == kubectl("exec named -- cat /about/cpu")
+    assert "8" == kubectl("exec named -- printenv MEMORY").strip()
+    hosts = kubectl("exec named -- cat /etc/hosts")
+    assert f"\tweb.shop.{kubectl.namespace}.svc.cluster.local\tweb\n" in hosts and "1.2.3.4\tfoo" in hosts
+    assert "nameserver 9.9.9.9" == kubectl("exec named -- cat /etc/resolv.conf").strip()
+
+
 def test_a_shell_reads_what_is_sent_and_its_exit_code_comes_back(web: Kubectl) -> None:
     """`exec -i`: a script over standard input."""
     assert "1\n2\n" == web("exec -i web -- sh", "for i in 1 2; do echo $i; done")

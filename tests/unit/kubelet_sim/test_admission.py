@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubelet_sim import admission
+from kubelet_sim import admission, lifecycle, pod_spec
+from kubelet_sim.state import Verdict
+from kubelet_sim.status_patch import status_patch
 from kubeloop.apimachinery.meta import Object
-from tests.unit.kubelet_sim.played_pod import a_container, a_pod
+from tests.unit.kubelet_sim.played_pod import PlayedPod, a_container, a_pod
 
 GPU = "example.com/gpu"
 
@@ -140,3 +142,16 @@ def test_a_pod_labelled_for_another_system_is_refused() -> None:
 
     message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
     assert ("PodOSSelectorNodeLabelDoesNotMatch", message) == refusal(pod)
+
+
+def test_a_pod_that_a_node_rejects_has_no_conditions() -> None:
+    """Not even that of the scheduler; those of others stay."""
+    played = PlayedPod(a_pod())
+    played.runtime, _ = lifecycle.reject(played.runtime, Verdict("OutOfcpu", "too much"))
+    plan = lifecycle.plan(played.obj, pod_spec.read(played.obj, 3), played.runtime, played.now)
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "example.com/mine", "status": "True"}]
+
+    patch = status_patch({**played.obj, "status": {"phase": "Pending", "conditions": conditions}}, plan.status)
+
+    assert patch is not None
+    assert [{"type": "PodScheduled", "$patch": "delete"}] == patch["status"]["conditions"]
