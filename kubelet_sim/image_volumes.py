@@ -6,7 +6,7 @@ the pod; that it failed, of the containers that mount it, which wait for it, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,11 +19,15 @@ from kubeloop.apimachinery.meta import ReadOnlyObject
 Step = tuple[VolumeImage, Sequence[Happening]]
 
 
-def of_spec(pod: ReadOnlyObject, has_run: bool) -> tuple[VolumeImage, ...]:
-    """`has_run`: a container of the pod has, so they are there."""
-    pull = Pull.DONE if has_run else Pull.AHEAD
+def of_spec(pod: ReadOnlyObject, used: Container[str] = ()) -> tuple[VolumeImage, ...]:
+    """`used`: volumes that a container which has run mounts; their images are there."""
     return tuple(
-        VolumeImage(volume["name"], source["reference"], source.get("pullPolicy") or "", pull)
+        VolumeImage(
+            volume["name"],
+            source["reference"],
+            source.get("pullPolicy") or "",
+            Pull.DONE if volume["name"] in used else Pull.AHEAD,
+        )
         for volume, source in _sources(pod)
     )
 

@@ -7,7 +7,7 @@ started at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -51,7 +51,7 @@ def recover(obj: ReadOnlyObject, pod: PodSpec, host_ip: str, pull_seconds: float
         allocated=allocation.of_status(obj),
         sandbox_error=naming.problem(obj),
         # Nobody looks at the images of what is real.
-        volume_images=() if is_real else image_volumes.of_spec(obj, any(map(_has_run, reported.values()))),
+        volume_images=() if is_real else image_volumes.of_spec(obj, _used(reported.values())),
     )
 
 
@@ -112,8 +112,9 @@ def _ended_run(terminated: Mapping[str, Any] | None, image: str) -> Run | None:
     )
 
 
-def _has_run(status: Mapping[str, Any]) -> bool:
-    return bool(status.get("imageID"))
+def _used(statuses: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The volumes that containers mount which have run."""
+    return {mount["name"] for one in statuses if one.get("imageID") for mount in one.get("volumeMounts") or ()}
 
 
 def _time(text: str | None) -> datetime | None:

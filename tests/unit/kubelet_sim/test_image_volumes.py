@@ -125,6 +125,17 @@ def test_after_a_restart_of_the_kubelet_it_is_still_there() -> None:
     assert told == pod.told
 
 
+def test_after_a_restart_of_the_kubelet_what_failed_is_tried_again() -> None:
+    """Also where another container of the pod runs, which does not need it."""
+    pod = played(a_reader(), a_container("d"), reference="does-not-exist:1")
+    pod.until(5)
+
+    pod.restart_process()
+    status = pod.until(7)
+
+    assert ("ImagePullBackOff", "running") == (state_of(status), state_of(status, "d"))
+
+
 def test_the_node_has_the_image() -> None:
     """It is in its status, and the events of its pull are of the pod as a whole."""
 
