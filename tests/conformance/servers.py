@@ -12,7 +12,7 @@ from typing import Any
 
 from kubeloop.cli.options import UpOptions
 from kubeloop.cli.programs import find_kubectl
-from tests.conformance import truth
+from tests.conformance import playing, truth
 from tests.testkit.stack import Stack, api_server_alone
 
 RECORDINGS = Path(__file__).with_name("recordings")
@@ -61,9 +61,7 @@ class Servers:
 
     def play(self, recording: Recording) -> list[str]:
         """What differs; nothing where all is as recorded."""
-        target = self._alone if recording.alone else self._stack
-        _, _, problems = truth.play(target, str(recording.path), PLAYING)
-        return list(problems)
+        return playing.play(self._alone if recording.alone else self._stack, recording.path)
 
     def leftovers(self) -> list[str]:
         """The namespaces of recordings that were played on the stack and are not gone yet."""
@@ -73,9 +71,6 @@ class Servers:
     def close(self) -> None:
         for target in (self._stack, self._alone):
             target.http.close()
-
-
-PLAYING = argparse.Namespace(mode="check", skip=[], alone="any", lines=12, keep_going=False)
 
 
 @contextmanager
@@ -93,11 +88,11 @@ def servers() -> Iterator[Servers]:
             apiserver_args=(*flags, kubectl_is_admin),
         )
         with Stack(options, TOKEN) as stack, api_server_alone(*flags, kubectl_is_admin) as alone:
-            playing = Servers(stack.server, alone)
+            running = Servers(stack.server, alone)
             try:
-                yield playing
+                yield running
             finally:
-                playing.close()
+                running.close()
 
 
 def _target(server: str) -> Any:

@@ -144,7 +144,7 @@ def test_loops_end() -> None:
         program.evaluate({"self": list(range(100))})
 
 
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("source", "value"),
     [

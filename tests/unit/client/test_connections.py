@@ -47,7 +47,7 @@ def with_server(serve: Serve, use: Callable[[Connections], Awaitable[None]]) -> 
         async with server:
             pool = Connections(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/prefix")
             try:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     await use(pool)
             finally:
                 await pool.aclose()

@@ -23,7 +23,7 @@ def test_an_hour_passes_at_once() -> None:
     slept = run(nap())
 
     assert slept == HOUR_SECONDS
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < HOUR_SECONDS / 30  # a busy machine takes its time, but does not sleep
 
 
 def test_timers_fire_in_order() -> None:

@@ -321,6 +321,19 @@ def test_addresses_of_both_families_are_dialled(forward: str) -> None:
     assert f": dial tcp {forward}: connect: " in refusal(config, a_service(annotations={FORWARD_TO: forward}))
 
 
+@pytest.fixture
+def no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No host has a name, and nobody asks a DNS, which may be far away or not be there."""
+
+    numeric = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+        return numeric(host, port, family, type, proto, flags | socket.AI_NUMERICHOST)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+@pytest.mark.usefixtures("no_names")
 def test_a_host_is_never_taken_for_another(authority: Authority, tmp_path: Path) -> None:
     """Letters that are no ASCII are not just left out of a host's name: it is asked for as DNS knows it."""
     with serving(authority.context(tmp_path, ["127.0.0.1"]), lambda _: as_json(ANSWER)) as server:
@@ -332,6 +345,7 @@ def test_a_host_is_never_taken_for_another(authority: Authority, tmp_path: Path)
     assert server.connections == 0
 
 
+@pytest.mark.usefixtures("no_names")
 @pytest.mark.parametrize("host", ["\u00e4" * 80, "a b", "\U0001f600." * 2])
 def test_a_host_that_cannot_be_is_told_as_one_that_is_not_there(host: str) -> None:
     """What no name of a host can be ends in an error of the call, not of the server."""

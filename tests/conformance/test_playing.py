@@ -1,0 +1,74 @@
+"""What a recording waits for when it is played, and what has to be right at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from tests.conformance.playing import play
+
+POD = "/api/v1/namespaces/default/pods/web"
+LOOK = {"do": f"GET {POD}", "only": ["status.phase"], "show": ["body"]}
+WAIT = {"wait": f"GET {POD}", "until": {"kind": "Pod"}, "expect": {"reached": True}}
+WRITE = {"do": f"PATCH {POD}", "show": ["status"], "expect": {"status": 200}}
+
+
+class Target:
+    """A server with one pod, which is another one after so many looks; loops are who changes it."""
+
+    def __init__(self, *pods: dict[str, Any]) -> None:
+        self._pods = list(pods)
+
+    def send(self, method: str, *_: Any) -> httpx.Response:
+        is_last = method != "GET" or len(self._pods) == 1
+        return httpx.Response(200, json={"kind": "Pod", **(self._pods[0] if is_last else self._pods.pop(0))})
+
+
+def a_pod(phase: str, uid: str = "11111111-1111-1111-1111-111111111111") -> dict[str, Any]:
+    return {"metadata": {"name": "web", "uid": uid}, "status": {"phase": phase}}
+
+
+def seeing(**body: Any) -> dict[str, Any]:
+    return {**LOOK, "only": list(body), "expect": {"body": body}}
+
+
+def played(tmp_path: Path, target: Target, *steps: dict[str, Any], patience_seconds: float = 60) -> str:
+    path = tmp_path / "recording.yaml"
+    path.write_text(yaml.dump({"namespace": "none", "steps": list(steps)}))
+    return "\n".join(play(target, path, patience_seconds))
+
+
+RUNNING = seeing(**{"status.phase": "Running"})
+
+
+def test_what_loops_are_still_at_is_looked_at_again(tmp_path: Path) -> None:
+    """After a recording has given them time, however little, what it saw is waited for."""
+    target = Target(a_pod("Pending"), a_pod("Pending"), a_pod("Pending"), a_pod("Running"))
+
+    assert "" == played(tmp_path, target, WRITE, WAIT, RUNNING)
+
+
+def test_what_follows_a_write_is_right_at_once(tmp_path: Path) -> None:
+    """Who reads after a write sees it, though somebody had time before."""
+    target = Target(a_pod("Pending"), a_pod("Pending"), a_pod("Running"))
+
+    assert 'status.phase: "Pending", want "Running"' in played(tmp_path, target, WAIT, WRITE, RUNNING)
+
+
+def test_what_never_comes_differs(tmp_path: Path) -> None:
+    """With the step and what was seen last."""
+    found = played(tmp_path, Target(a_pod("Pending"), a_pod("Failed")), WAIT, RUNNING, patience_seconds=0.1)
+
+    assert f"step 2 (do GET {POD}):" in found
+    assert 'status.phase: "Failed", want "Running"' in found
+
+
+def test_only_the_look_that_counts_is_remembered(tmp_path: Path) -> None:
+    """Identifiers are numbered in the order of the recording, in which nobody looked twice."""
+    recorded = {"metadata.uid": "<uid 1>", "status.phase": "Running"}
+    earlier = a_pod("Pending", "22222222-2222-2222-2222-222222222222")
+
+    assert "" == played(tmp_path, Target(a_pod("Pending"), earlier, a_pod("Running")), WAIT, seeing(**recorded))
