@@ -1,8 +1,7 @@
-"""Raw requests to an API server in the same process: what a client sends, byte for byte, and what comes back."""
+"""Raw requests to an API server in this process, on virtual time: what is sent, byte for byte, and what comes back."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ import httpx
 
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
-from kubeloop.clock import SystemClock
+from kubeloop.testing import virtual_time
 from kubeloop.testing.transport import InProcessTransport
 
 MERGE, JSON_PATCH, STRATEGIC, APPLY, JSON, YAML = (
@@ -77,13 +76,13 @@ def exchange(*asks: Ask, **options: Any) -> list[Answer]:
     """The answers of a new server to these requests, one after the other; `options` are ApiServer's."""
 
     async def run() -> list[Answer]:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1), **options)
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1), **options)
         async with server.running():
             transport = InProcessTransport(server.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 return [await _answer(client, ask) for ask in asks]
 
-    return asyncio.run(run())
+    return virtual_time.run(run())
 
 
 async def _answer(client: httpx.AsyncClient, ask: Ask) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable
 
@@ -14,7 +13,7 @@ from apiserver.registry.registry import Registry
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
 from kubeloop.apimachinery.meta import Object, deep_copy
-from kubeloop.clock import SystemClock
+from kubeloop.testing import virtual_time
 
 RBAC = "rbac.authorization.k8s.io"
 ROOT = User("root", groups=("system:masters",))
@@ -25,7 +24,7 @@ def after_restart(kind_name: str, name: str, change: Callable[[Object], None]) -
     """An object of the bootstrap policy, changed by somebody, as the next start of the server leaves it."""
 
     async def run() -> Object:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1))
         async with server.running():
             registry = server.registry
             kind = registry.catalog.by_kind(RBAC, kind_name)
@@ -37,7 +36,7 @@ def after_restart(kind_name: str, name: str, change: Callable[[Object], None]) -
             await bootstrap(registry)
             return (await store.get(context)).object()
 
-    return asyncio.run(run())
+    return virtual_time.run(run())
 
 
 async def _replace(registry: Registry, kind_name: str, obj: Object) -> None:
@@ -55,14 +54,14 @@ def test_a_start_with_everything_in_place_writes_nothing() -> None:
     """No revision is spent on what is as it should be."""
 
     async def run() -> tuple[int, int]:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1))
         async with server.running():
             before = server.cache.revision
             await bootstrap(server.registry)
             await server.cache.fresh()
             return before, server.cache.revision
 
-    before, after = asyncio.run(run())
+    before, after = virtual_time.run(run())
     assert before == after
 
 

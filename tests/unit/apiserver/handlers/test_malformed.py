@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import pytest
 
 from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
-from kubeloop.clock import SystemClock
+from kubeloop.testing import virtual_time
 from kubeloop.testing.transport import InProcessTransport
 
 MERGE, JSON_PATCH, APPLY = "application/merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
@@ -26,12 +25,12 @@ def answers(calls: Sequence[Call]) -> list[Any]:
     """The bodies of what a server of its own answers, one call after the other."""
 
     async def ask() -> list[Any]:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1))
         transport = InProcessTransport(server.app)
         async with server.running(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return [await _ask(client, *call) for call in calls]
 
-    return asyncio.run(ask())
+    return virtual_time.run(ask())
 
 
 async def _ask(client: httpx.AsyncClient, method: str, path: str, media_type: str, body: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 
 from apiserver.auth.authentication import User
@@ -11,7 +10,7 @@ from apiserver.server import ApiServer
 from apiserver.storage.memory import MemoryStorage
 from kubeloop.apimachinery.errors import Forbidden
 from kubeloop.apimachinery.meta import Object, deep_copy
-from kubeloop.clock import SystemClock
+from kubeloop.testing import virtual_time
 
 LEASE: Object = {"metadata": {"name": "a", "namespace": "default"}, "spec": {"holderIdentity": "x"}}
 
@@ -20,7 +19,7 @@ def put(user: User) -> bool | Forbidden:
     """Whether the PUT of an absent Lease created it, or how it was refused."""
 
     async def run() -> bool | Forbidden:
-        server = ApiServer(MemoryStorage(), SystemClock(), random.Random(1))
+        server = ApiServer(MemoryStorage(), virtual_time.LoopClock(), random.Random(1))
         async with server.running():
             kind = server.registry.catalog.get("coordination.k8s.io", "v1", "leases")
             assert kind is not None
@@ -31,7 +30,7 @@ def put(user: User) -> bool | Forbidden:
                 return refused
             return created
 
-    return asyncio.run(run())
+    return virtual_time.run(run())
 
 
 def test_who_may_not_create_may_not_create_by_put():

@@ -19,6 +19,7 @@ from kubeloop.apimachinery.forwarding import FORWARD_TO
 from tests.testkit.https import Authority, HttpsServer, Request, as_json, serving
 from tests.testkit.reader import DictReader
 
+PATIENCE_SECONDS = 90  # a busy machine may stand still for some of them
 REVIEW = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": "u1"}}
 ANSWER = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": {"uid": "u1", "allowed": True}}
 
@@ -28,7 +29,9 @@ def authority() -> Authority:
     return Authority.new()
 
 
-def call(config: dict[str, Any], *services: dict[str, Any], times: int = 1, timeout: float = 10) -> dict[str, Any]:
+def call(
+    config: dict[str, Any], *services: dict[str, Any], times: int = 1, timeout: float = PATIENCE_SECONDS
+) -> dict[str, Any]:
     async def calls() -> dict[str, Any]:
         outgoing = Outgoing(ServiceResolver(DictReader().put("services", *services)))
         client = WebhookClient(outgoing)
@@ -42,7 +45,7 @@ def call(config: dict[str, Any], *services: dict[str, Any], times: int = 1, time
     return asyncio.run(calls())
 
 
-def refusal(config: dict[str, Any], *services: dict[str, Any], timeout: float = 10) -> str:
+def refusal(config: dict[str, Any], *services: dict[str, Any], timeout: float = PATIENCE_SECONDS) -> str:
     with pytest.raises(WebhookError) as caught:
         call(config, *services, timeout=timeout)
     return str(caught.value)
@@ -59,7 +62,7 @@ def test_the_review_is_posted_as_json_and_the_answer_is_returned(authority: Auth
     with serving(authority.context(tmp_path, ["127.0.0.1"]), lambda _: as_json(ANSWER)) as server:
         answer = call({"url": f"{server.url}/validate/", "caBundle": authority.bundle})
     assert answer == ANSWER
-    assert server.requests[0].path == "/validate?timeout=10s"
+    assert server.requests[0].path == "/validate?timeout=90s"
     assert server.requests[0].body == REVIEW
     assert server.requests[0].headers["user-agent"] == "kube-apiserver-admission"
     assert server.requests[0].headers["content-type"] == "application/json"
@@ -107,17 +110,19 @@ def test_a_service_is_dialled_where_it_leads_and_must_have_its_own_name(
         async def post() -> dict[str, Any]:
             outgoing = Outgoing(ServiceResolver(reader))
             try:
-                return await WebhookClient(outgoing).post({"service": service, "caBundle": authority.bundle}, REVIEW, 3)
+                return await WebhookClient(outgoing).post(
+                    {"service": service, "caBundle": authority.bundle}, REVIEW, PATIENCE_SECONDS
+                )
             finally:
                 await outgoing.close()
 
         assert asyncio.run(post()) == ANSWER
-    assert server.requests[0].path == "/mutate?timeout=3s"
+    assert server.requests[0].path == "/mutate?timeout=90s"
     assert server.requests[0].headers["host"] == f"hook.default.svc:{port}"
 
 
 SERVICE = {"service": {"name": "hook", "namespace": "default", "path": "/m", "port": 443}}
-POSTED = 'Post "https://hook.default.svc:443/m?timeout=10s": '
+POSTED = 'Post "https://hook.default.svc:443/m?timeout=90s": '
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_a_refused_connection_is_told_of_as_go_does() -> None:
     with socket.socket() as held:  # bound and not listening: nobody answers there
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-        shown = f"https://127.0.0.1:{port}/?timeout=10s"
+        shown = f"https://127.0.0.1:{port}/?timeout=90s"
         why = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
         assert refusal({"url": f"https://127.0.0.1:{port}"}) == f'Post "{shown}": {why}'
 
@@ -198,7 +203,7 @@ def test_a_certificate_that_does_not_fit_is_refused(
     bundle = (authority if trusted else Authority.new("another")).bundle
     with serving(authority.context(tmp_path, names), lambda _: as_json(ANSWER)) as server:
         text = refusal({"url": server.url, "caBundle": bundle})
-    assert text == f'Post "{server.url}/?timeout=10s": tls: failed to verify certificate: x509: {why}'
+    assert text == f'Post "{server.url}/?timeout=90s": tls: failed to verify certificate: x509: {why}'
     assert not server.requests
 
 
@@ -215,7 +220,7 @@ def test_plain_http_is_recognised() -> None:
     """A webhook that was started without TLS is the commonest mistake of all."""
     with serving(None, lambda _: as_json(ANSWER)) as server:
         text = refusal({"url": server.url})
-    assert text == f'Post "{server.url}/?timeout=10s": http: server gave HTTP response to HTTPS client'
+    assert text == f'Post "{server.url}/?timeout=90s": http: server gave HTTP response to HTTPS client'
 
 
 def _text(code: int, body: str, content_type: str = "text/plain") -> Callable[[Request], Any]:
@@ -303,7 +308,7 @@ def test_a_call_that_is_given_up_leaves_the_others_alone(authority: Authority, t
         slow = {**REVIEW, "request": {"uid": "slow"}}
         try:
             return await asyncio.gather(
-                client.post(config, slow, 1), client.post(config, REVIEW, 10), return_exceptions=True
+                client.post(config, slow, 1), client.post(config, REVIEW, PATIENCE_SECONDS), return_exceptions=True
             )
         finally:
             await outgoing.close()
