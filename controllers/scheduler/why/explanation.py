@@ -80,6 +80,7 @@ def explain(situation: Situation, rng: Random) -> Explanation:
     is_stuck = bool(gates) or not decision.node_name
     message = "" if decision.node_name else decision.message
     is_told_by_itself = bool(situation.placed_on or gates)
+    unasked = framework.extenders.of_interest(pod)
     return Explanation(
         pod,
         situation.placed_on,
@@ -88,10 +89,10 @@ def explain(situation: Situation, rng: Random) -> Explanation:
         gates,
         decision.nomination if decision.nomination and decision.nomination.node_name else None,
         smallest(situation, against, rng) if is_stuck else (),
-        "" if is_told_by_itself else contradiction(pod, is_stuck, message),
+        "" if is_told_by_itself else contradiction(pod, is_stuck, message, bool(unasked)),
         promise(pod, is_stuck, _going(situation)),
         nodes_to_find(len(snapshot.nodes), situation.percentage),
-        framework.extenders.of_interest(pod),
+        unasked,
     )
 
 

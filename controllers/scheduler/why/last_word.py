@@ -19,10 +19,10 @@ def condition_of(pod: PodInfo) -> Condition | None:
     return get_condition(conditions_of(pod.pod), "PodScheduled")
 
 
-def contradiction(pod: PodInfo, is_stuck: bool, message: str) -> str:
+def contradiction(pod: PodInfo, is_stuck: bool, message: str, has_unasked: bool = False) -> str:
     """Of a pod without a node that no gate holds back: what in its status does not go with what is found now, or "".
 
-    `message` is what is found to be in its way, where it `is_stuck`.
+    `message` is what is found to be in its way, where it `is_stuck`; `has_unasked`: others have a say, too.
     """
     phase = (pod.pod.get("status") or {}).get("phase")
     if phase in _ENDED:
@@ -39,7 +39,7 @@ def contradiction(pod: PodInfo, is_stuck: bool, message: str) -> str:
         return (
             f"But the scheduler's last attempt failed: {said}\nIt tries again after a backoff of at most ten seconds."
         )
-    if not is_stuck:
+    if not is_stuck and not has_unasked:
         return f"But the scheduler has not tried it again yet: its PodScheduled condition says: {said}\n{_AGAIN}"
     return "" if said == message else f"The last time the scheduler tried it, it said: {said}"
 

@@ -397,16 +397,32 @@ def test_in_a_large_cluster_the_best_node_may_not_be_seen() -> None:
     assert "content with" not in as_text(few)
 
 
+URL = "http://extender.test"
+
+
+def extended() -> Scene:
+    """With an extender for pods that want its resource."""
+    managed = [{"name": "example.com/foo", "ignoredByScheduler": True}]
+    extenders = over_http([settings_of({"urlPrefix": URL, "filterVerb": "filter", "managedResources": managed})])
+    profile = Profile(args={"NodeResourcesFit": {"ignoredResources": ["example.com/foo"]}})
+    return Scene([a_node("a")], profile=profile, extenders=extenders)
+
+
 def test_extenders_that_have_a_say_are_named() -> None:
     """They are not asked: that takes a service, and may have effects."""
-    url, managed = "http://extender.test", [{"name": "example.com/foo"}]
-    extenders = over_http([settings_of({"urlPrefix": url, "filterVerb": "filter", "managedResources": managed})])
-    scene = Scene([a_node("a")], extenders=extenders)
+    wanting = explained(extended(), a_pod("p").requests(**{"example.com/foo": "1"}))
+    other = explained(extended(), a_pod("q"))
 
-    wanting, other = (explained(scene, pod) for pod in (a_pod("p").requests(**{"example.com/foo": "1"}), a_pod("q")))
+    assert f"HTTP extenders have a say, too, and are not asked here: {URL}." in as_text(wanting)
+    assert ([URL], []) == tuple(as_json(told)["extendersNotAsked"] for told in (wanting, other))
 
-    assert f"HTTP extenders have a say, too, and are not asked here: {url}." in as_text(wanting)
-    assert ([url], []) == tuple(as_json(told)["extendersNotAsked"] for told in (wanting, other))
+
+def test_what_an_extender_said_is_quoted() -> None:
+    """It is no sign that the scheduler has not come to the pod again."""
+    said = "0/1 nodes are available: 1 too old."
+    pod = last_said(a_pod("p").requests(**{"example.com/foo": "1"}), "Unschedulable", said)
+
+    assert f"The last time the scheduler tried it, it said: {said}" == explained(extended(), pod).contradiction
 
 
 WITH_PORT: dict[str, Any] = {"containers": [{"name": "c", "image": "web:1", "ports": [{"hostPort": 80}]}]}
