@@ -16,6 +16,7 @@ from apiserver.storage.interface import Key, Value, Write, encode_body
 from apiserver.storage.sqlite import SqliteStorage
 from kubeloop.cli.kubeconfig_file import Login
 from kubeloop.cli.throwaway import free_port
+from tests.testkit import lateness
 from tests.testkit.eventually import eventually
 from tests.testkit.stack import Kubectl, is_ready, running
 
@@ -65,7 +66,10 @@ class ForgetfulServer:
 
     def _start(self) -> None:
         self._process.enter_context(
-            running(sys.executable, "-m", "apiserver", f"--port={self._port}", f"--data-dir={self._data}")
+            running(
+                *(sys.executable, "-m", "apiserver", f"--port={self._port}", f"--data-dir={self._data}"),
+                *lateness.api_server_flags(),
+            )
         )
         eventually(lambda: is_ready(self.server), "the API server becomes ready")
 

@@ -16,6 +16,11 @@ def is_asked() -> bool:
     return os.environ.get(ASKED, "") not in ("", "0")
 
 
+def api_server_flags() -> tuple[str, ...]:
+    """For an API server by itself."""
+    return API_SERVER if is_asked() else ()
+
+
 def late(options: UpOptions) -> UpOptions:
     """The same stack, but late; what the options themselves say of that wins."""
     return replace(
