@@ -7,7 +7,12 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from controllers.scheduler.interface import CycleState, PermitPlugin
 from controllers.scheduler.metrics import PrometheusSchedulerMetrics
+from controllers.scheduler.plugins.catalog import DEFAULT_PLUGINS, Entry
+from controllers.scheduler.pod_info import PodInfo
+from controllers.scheduler.profile import Profile
+from controllers.scheduler.status import Code, Status
 from kubeloop.apimachinery.errors import InternalError
 from kubeloop.apimachinery.meta import Object
 from kubeloop.testing.builders import a_node, a_pod
@@ -152,3 +157,28 @@ def test_a_pod_that_no_event_had_brought_back_is_counted() -> None:
         await server.clock.sleep(400)
 
     assert {(): 1} == samples(scraped(test), "scheduler_pod_scheduled_after_flush_total")
+
+
+class Slow(PermitPlugin):
+    """Holds every pod back, for five seconds at most."""
+
+    NAME = "Slow"
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+        return Status(Code.WAIT), 5
+
+
+def test_waits_for_a_permit_are_timed() -> None:
+    """By how they ended: here nobody allowed the pod in time, and what was reserved for it is given back."""
+
+    async def test(server: FakeServer) -> None:
+        server.put(a_node("a"))
+        server.put(a_pod("p"))
+        await server.clock.sleep(5.5)
+
+    registry = scraped(test, profiles=[Profile(plugins=(Entry(Slow), *DEFAULT_PLUGINS))])
+
+    assert {("Unschedulable",): 5} == samples(registry, "scheduler_permit_wait_duration_seconds_sum", "result")
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    points = samples(registry, name, "extension_point", "status")
+    assert (2, 1) == (points["Permit", "Wait"], points["Unreserve", "Success"])  # it is tried again at once
