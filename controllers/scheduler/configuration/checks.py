@@ -7,10 +7,11 @@ from typing import Any
 
 from controllers.scheduler.configuration.arguments import ARGUMENT_CHECKS
 from controllers.scheduler.configuration.extender_checks import extenders
+from controllers.scheduler.configuration.shape import GROUP
 from kubeloop.apimachinery.field import FieldError, child, duplicate, index, invalid, required
 from kubeloop.apimachinery.go_duration import duration_seconds, duration_text
 
-API_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
+API_VERSION, KIND = f"{GROUP}/v1", "KubeSchedulerConfiguration"
 _REMOVED = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 
 _ELECTION_SECONDS = {"leaseDuration": 15.0, "renewDeadline": 10.0, "retryPeriod": 2.0}

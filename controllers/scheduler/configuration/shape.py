@@ -100,6 +100,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Shape]] = {
     "PodTopologySpread": {"defaultConstraints": [_CONSTRAINT], "defaultingType": str},
     "VolumeBinding": {"bindTimeoutSeconds": int, "shape": _CURVE},
 }
+GROUP = "kubescheduler.config.k8s.io"
 _TYPE_META = {"apiVersion": str, "kind": str}
 
 _NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", DURATION: "a string"}
@@ -125,8 +126,14 @@ def misfits(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
 
 def argument_misfits(plugin: str, arguments: Any, path: str) -> Iterator[str]:
     known = ARGUMENTS.get(plugin)
-    if known is not None:
-        yield from misfits(arguments, {**_TYPE_META, **known}, path)
+    if known is None:
+        return
+    yield from misfits(arguments, {**_TYPE_META, **known}, path)
+    if isinstance(arguments, dict):
+        group, wanted = GROUP, f"{plugin}Args"
+        found = arguments.get("kind") or wanted, str(arguments.get("apiVersion") or group).partition("/")[0]
+        if found != (wanted, group):
+            yield f"{path}: args for plugin {plugin} were not of type {wanted}.{group}, got {'.'.join(map(str, found))}"
 
 
 def _object_misfits(value: Any, shape: Mapping[str, Shape], path: str) -> Iterator[str]:

@@ -193,6 +193,11 @@ def test_default_constraints_may_say_all_that_a_pods_own_may() -> None:
         ("extenders: [{urlPrefix: https://a, tlsConfig: {caData: x}}]", "extenders[0].tlsConfig: "),
         ("extenders: [{urlPrefix: https://a, tlsConfig: {certData: bm8=}}]", "extenders[0].tlsConfig: not PEM"),
         ("extenders: [{urlPrefix: https://a, tlsConfig: {caData: bm8=}}]", "extenders[0].tlsConfig: not PEM"),
+        (
+            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {kind: NodeAffinityArgs}}]}]",
+            "args for plugin InterPodAffinity were not of type InterPodAffinityArgs.kubescheduler.config.k8s.io,"
+            " got NodeAffinityArgs.kubescheduler.config.k8s.io",
+        ),
         ("clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"),
         (
             "leaderElection: {leaseDuration: 5s, retryPeriod: -1s}",
@@ -317,3 +322,11 @@ def test_only_extended_resources_can_be_ignored() -> None:
     found = {name: scene.feasible(a_pod("p").requests(**{name: "1"})) for name in ("hugepages-2Mi", "a.b/c", "e.f/g")}
 
     assert {"hugepages-2Mi": [], "a.b/c": ["a"], "e.f/g": ["a"]} == found
+
+
+def test_arguments_may_say_of_which_kind_they_are() -> None:
+    """As the examples of Kubernetes do."""
+    kind = "apiVersion: kubescheduler.config.k8s.io/v1, kind: InterPodAffinityArgs"
+    found = profile(f"pluginConfig: [{{name: InterPodAffinity, args: {{{kind}, hardPodAffinityWeight: 5}}}}]")
+
+    assert 5 == found.args["InterPodAffinity"]["hardPodAffinityWeight"]
