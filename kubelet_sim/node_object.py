@@ -122,6 +122,17 @@ def status(
     }
 
 
+def boot_id(identity: NodeIdentity, rebooted_at: datetime | None = None) -> str:
+    """Another one with every reboot."""
+    boot = int(rebooted_at.timestamp()) if rebooted_at else 0
+    return f"{boot:08x}-0000-4000-9000-{identity.index:012x}"
+
+
+def boot_id_of(node: ReadOnlyObject) -> str:
+    """As its status says it; "" where it says none."""
+    return ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID") or ""
+
+
 def is_changed(node: ReadOnlyObject, wanted: Mapping[str, Any]) -> bool:
     """Whether the status differs in more than its heartbeat times; what others added to it does not count."""
     current = node.get("status") or {}
@@ -173,7 +184,7 @@ def _node_info(identity: NodeIdentity, settings: Settings) -> Object:
     return {
         "machineID": f"f{identity.index:031x}",
         "systemUUID": f"00000000-0000-4000-8000-{number}",
-        "bootID": f"00000000-0000-4000-9000-{number}",
+        "bootID": boot_id(identity),
         "kernelVersion": "6.12.0-kubeloop",
         "osImage": SIMULATED_OS,
         "containerRuntimeVersion": "containerd://2.1.0",

@@ -58,6 +58,7 @@ class NodeReconciler:
         self._nodes, self._settings = nodes, settings
         self._registered: dict[str, str] = {}  # node -> the uid its object had; holds every node seen once
         self._is_cordoned: dict[str, bool] = {}
+        self._boots: dict[str, str] = {}  # node -> the id of its last reboot that was told
 
     async def reconcile(self, key: ObjectKey) -> Result:
         identity = self._nodes.get(key.name)
@@ -141,6 +142,7 @@ class NodeReconciler:
         except NotFound:
             return
         self._images.reported(answer)
+        await self._tell_reboot(node, wanted["nodeInfo"]["bootID"])
         for reason in _changed_pressures(conditions_of(node), wanted["conditions"]):
             await self._tell(node, reason, f"Node {identity.name} status is now: {reason}")
         if not is_true(conditions_of(node), "Ready"):
@@ -149,7 +151,19 @@ class NodeReconciler:
     def _status(self, identity: NodeIdentity, node: ReadOnlyObject) -> Object:
         current, pressures = conditions_of(node), self._pressures(identity.name)
         wanted = node_object.status(identity, self._settings, current, self._clock.now(), pressures)
+        rebooted_at = self._faults.rebooted_at(identity.name)
+        known = "" if rebooted_at else node_object.boot_id_of(node)  # also of a reboot before this process began
+        wanted["nodeInfo"]["bootID"] = known or node_object.boot_id(identity, rebooted_at)
         return {**wanted, "volumesInUse": self._attachments.in_use(identity.name) or None}
+
+    async def _tell_reboot(self, node: ReadOnlyObject, boot_id: str) -> None:
+        """Once for each, though the informer may be behind."""
+        name, known = node["metadata"]["name"], node_object.boot_id_of(node)
+        if known in ("", boot_id) or self._boots.get(name) == boot_id:
+            return
+        self._boots[name] = boot_id
+        await self._tell(node, "Starting", "Starting kubelet.")
+        await self._tell(node, "Rebooted", f"Node {name} has been rebooted, boot id: {boot_id}", "Warning")
 
     async def _tell_cordoning(self, node: ReadOnlyObject) -> None:
         name, is_cordoned = node["metadata"]["name"], bool((node.get("spec") or {}).get("unschedulable"))
@@ -158,11 +172,11 @@ class NodeReconciler:
             reason = "NodeNotSchedulable" if is_cordoned else "NodeSchedulable"
             await self._tell(node, reason, f"Node {name} status is now: {reason}")
 
-    async def _tell(self, node: ReadOnlyObject, reason: str, message: str) -> None:
+    async def _tell(self, node: ReadOnlyObject, reason: str, message: str, event_type: str = "Normal") -> None:
         """A kubelet's events name its node by name alone: they lie in the namespace default."""
         name = node["metadata"]["name"]
         about = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}
-        await self._recorders(name).event(about, "Normal", reason, message)
+        await self._recorders(name).event(about, event_type, reason, message)
 
     def _next_report(self) -> Result:
         share = 1 - _REPORT_JITTER * self._rng.random()

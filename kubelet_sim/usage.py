@@ -113,6 +113,11 @@ def limited(container: Json, resource: str, amount: float) -> float:
     return amount if limit is None else min(amount, limit)
 
 
+def limit(container: Json, resource: str) -> float | None:
+    """Of the container; None where it has none."""
+    return _asked(container, "limits", resource)
+
+
 def check(container: Json, annotations: Mapping[str, str]) -> None:
     """Raises BehaviourError where the annotations on its pod cannot be understood."""
     for resource in (*RESOURCES, STORAGE):

@@ -7,7 +7,7 @@ what containers use by themselves is told here; shares of a workload's load are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,7 @@ class Used:
     core_seconds: float
     memory: float
     storage: float
+    memory_limit: float | None = None
 
 
 def of_pod(pod: ReadOnlyObject, now: datetime) -> list[Used]:
@@ -52,6 +53,7 @@ def _of_container(pod: ReadOnlyObject, container: Mapping[str, Any], started: st
         usage.limited(container, usage.CPU, cpu.average(0, age)) * age,
         usage.limited(container, usage.MEMORY, memory.average(age, age)),
         storage.average(age, age),
+        usage.limit(container, usage.MEMORY),
     )
 
 
@@ -75,11 +77,11 @@ def summary(
         "node": {
             "nodeName": metadata(node)["name"],
             "systemContainers": [
-                {"name": one.name, "startTime": one.started_at, **_shown(one, time, memory)}
+                {"name": one.name, "startTime": one.started_at, **_shown(one, time)}
                 for one in (_system(node, now), of_pods)
             ],
             "startTime": whole.started_at,
-            **_shown(whole, time, memory),
+            **_shown(replace(whole, memory_limit=memory), time),
             "fs": node_disks.file_system(storage, round(whole.storage) + on_disk, time),
             "runtime": node_disks.of_images(disks, time),
             "swap": _no_swap(time),
@@ -106,14 +108,14 @@ def _of_pod(
             {
                 "name": one.name,
                 "startTime": one.started_at,
-                **_shown(one, time, disks.memory),
+                **_shown(one, time),
                 "rootfs": node_disks.file_system(disks.storage, round(one.storage), time),
                 "logs": node_disks.file_system(disks.storage, 0, time, 1),
                 "swap": _no_swap(time),
             }
             for one in containers
         ],
-        **_shown(whole, time, disks.memory),
+        **_shown(whole, time),
         **({"volume": volumes} if volumes else {}),
         "ephemeral-storage": node_disks.file_system(disks.storage, round(whole.storage) + on_disk, time),
         "process_stats": {"process_count": len(containers)},
@@ -125,8 +127,10 @@ def _no_swap(time: str) -> Object:
     return {"time": time, "swapUsageBytes": 0}
 
 
-def _shown(used: Used, time: str, memory_capacity: int) -> Object:
+def _shown(used: Used, time: str) -> Object:
+    """What is available is known only where there is a limit."""
     memory = round(used.memory)
+    available = None if used.memory_limit is None else max(0, round(used.memory_limit) - memory)
     return {
         "cpu": {
             "time": time,
@@ -135,7 +139,7 @@ def _shown(used: Used, time: str, memory_capacity: int) -> Object:
         },
         "memory": {
             "time": time,
-            "availableBytes": max(0, memory_capacity - memory),
+            **({} if available is None else {"availableBytes": available}),
             "usageBytes": memory,
             "workingSetBytes": memory,
             "rssBytes": memory,
@@ -144,6 +148,8 @@ def _shown(used: Used, time: str, memory_capacity: int) -> Object:
 
 
 def _sum(containers: Sequence[Used], name: str = "", started_at: str = "") -> Used:
+    """Limited where each of them is."""
+    limits = [one.memory_limit for one in containers if one.memory_limit is not None]
     return Used(
         name,
         started_at,
@@ -151,6 +157,7 @@ def _sum(containers: Sequence[Used], name: str = "", started_at: str = "") -> Us
         sum(one.core_seconds for one in containers),
         sum(one.memory for one in containers),
         sum(one.storage for one in containers),
+        sum(limits) if limits and len(limits) == len(containers) else None,
     )
 
 

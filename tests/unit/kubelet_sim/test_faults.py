@@ -12,7 +12,7 @@ from kubelet_sim.faults.definition import FAULTS, definition
 from kubeloop.apimachinery.conditions import conditions_of, is_true
 from kubeloop.apimachinery.errors import ApiError, Invalid
 from kubeloop.apimachinery.meta import Object
-from kubeloop.apimachinery.resource import CUSTOM_RESOURCE_DEFINITIONS, LEASES
+from kubeloop.apimachinery.resource import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, LEASES, NODES
 from kubeloop.apimachinery.times import format_time, moment_after, parse_time
 from kubeloop.testing.cluster import Cluster
 from tests.unit.kubelet_sim.test_documented_pods import DOCUMENTS
@@ -142,6 +142,34 @@ def test_nothing_survives_an_outage() -> None:
         assert "Failed" == (await cluster.read(once))["status"]["phase"]
 
     run_faults(check)
+
+
+def test_a_reboot_is_told() -> None:
+    """By an event and by another boot id, once, and not by the other nodes; a restart of the process keeps it."""
+
+    async def check(cluster: Cluster) -> None:
+        ids = [await boot_id(cluster, name) for name in ("node-0", "node-1")]
+        await inject(cluster, a_fault("NodeDown", nodes=NODE_0, duration="10s"))
+        await cluster.clock.sleep(400)
+
+        after = await boot_id(cluster, "node-0")
+        assert (True, ids[1]) == (after != ids[0], await boot_id(cluster, "node-1"))
+        await cluster.stop(KUBELET)
+        cluster.start(KUBELET)
+        await cluster.clock.sleep(400)
+        assert after == await boot_id(cluster, "node-0")
+        told = [(one["type"], one["message"], one["count"]) for one in await reboots(cluster)]
+        assert [("Warning", f"Node node-0 has been rebooted, boot id: {after}", 1)] == told
+
+    run_faults(check)
+
+
+async def boot_id(cluster: Cluster, node: str) -> str:
+    return str((await cluster.api.get(NODES, node))["status"]["nodeInfo"]["bootID"])
+
+
+async def reboots(cluster: Cluster) -> list[Object]:
+    return [one for one in await cluster.list(EVENTS) if one["reason"] == "Rebooted"]
 
 
 def test_a_slow_node_comes_late() -> None:

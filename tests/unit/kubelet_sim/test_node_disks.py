@@ -88,6 +88,18 @@ def test_disks_add_up() -> None:
     assert (GIB, 9 * GIB, 10 * GIB) == (images["usedBytes"], images["availableBytes"], images["capacityBytes"])
 
 
+def test_memory_is_available_up_to_a_limit() -> None:
+    """Of a pod where each of its containers has one; of the node up to all that it has."""
+    limited, free = a_busy_pod(), a_busy_pod()
+    free["spec"]["containers"][0]["resources"] = {}
+
+    found = summary(NODE, [limited, free], NOW)
+
+    parts = [one for pod in found["pods"] for one in (pod, pod["containers"][0])]
+    assert [36 * 2**20, 36 * 2**20, None, None] == [one["memory"].get("availableBytes") for one in parts]
+    assert GIB - (256 + 128) * 2**20 == found["node"]["memory"]["availableBytes"]
+
+
 def test_systems_are_told_beside_pods() -> None:
     """As the system containers of a kubelet: together they are what the node uses."""
     node = summary(NODE, [a_busy_pod()], NOW)["node"]
