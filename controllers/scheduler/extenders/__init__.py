@@ -2,6 +2,7 @@
 
 settings   what the configuration says of one
 calls      a question sent and its answer, over HTTP
+answer     an answer, taken apart
 extender   the questions: filter, prioritize, preempt, bind (k8s.io/kube-scheduler/extender/v1)
 chain      all of them, in the order in which they are asked
 deciding   schedule_one, with their say in it

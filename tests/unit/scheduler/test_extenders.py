@@ -143,6 +143,37 @@ def test_nodes_that_nobody_asked_about_are_no_answer() -> None:
     assert f'extender "{URL}" {claimed}' == message
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([], "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"),
+        (
+            {"NodeNames": "a"},
+            "cannot unmarshal string into Go struct field ExtenderFilterResult.NodeNames of type []string",
+        ),
+        (
+            {"NodeNames": [1]},
+            "cannot unmarshal number into Go struct field ExtenderFilterResult.NodeNames of type string",
+        ),
+        (
+            {"FailedNodes": [True]},
+            "cannot unmarshal array into Go struct field ExtenderFilterResult.FailedNodes of type map",
+        ),
+        ({"Error": {}}, "cannot unmarshal object into Go struct field ExtenderFilterResult.Error of type string"),
+        ({"Error": "no idea"}, "no idea"),
+        (None, "0/2 nodes are available: no new claims"),
+    ],
+)
+def test_answers_of_another_shape_are_refused_in_gos_words(answer: Any, said: str) -> None:
+    """They cost the pod its attempt; null is an empty answer, which lets no node pass."""
+    fake = FakeExtender({"filter": lambda question: answer})
+
+    _, message = where(fake, filterVerb="filter", nodeCacheCapable=True)
+
+    assert said in message
+    assert where(fake, filterVerb="filter", nodeCacheCapable=True, ignorable=True)[0] or answer is None
+
+
 def test_ignorable_extenders_come_last() -> None:
     """Each sees what those before it left."""
     first, last = (FakeExtender({"filter": without(name)}) for name in "ab")
@@ -184,7 +215,7 @@ def points(**by_node: int) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize(
     ("answer", "weight", "expected"),
-    [(points(a=2), 1, "b"), (points(a=2), 10, "a"), (points(c=9), 9, "b"), (fails, 9, "b")],
+    [(points(a=2), 1, "b"), (points(a=2), 10, "a"), (points(c=9), 9, "b"), (points(a=True), 9, "b"), (fails, 9, "b")],
 )
 def test_points_count_beside_those_of_plugins(answer: Callable[[Any], Any], weight: int, expected: str) -> None:
     """Times weight, and ten, as an extender gives ten at most; those of one that fails are none, ignorable or not."""
