@@ -118,12 +118,16 @@ def is_alive(process: ProcessState) -> bool:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in whatever form the system has it; "" where it does not run."""
+    """When a process started, in whatever form the system has it; "" where it does not run.
+
+    Its first thread may have ended when others, which write to a disk, still hold its ports and locks: then it runs.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return _start_time_from_ps(pid) if not Path("/proc/self").exists() else ""
-    return "" if fields[0] == "Z" else fields[19]
+    state, number_of_threads, started = fields[0], int(fields[17]), fields[19]
+    return "" if state == "Z" and number_of_threads <= 1 else started
 
 
 def _start_time_from_ps(pid: int) -> str:

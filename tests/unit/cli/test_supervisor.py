@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubeloop.cli.services import Service
-from kubeloop.cli.state import StackState, is_alive, own_state
+from kubeloop.cli.state import ProcessState, StackState, is_alive, own_state, start_time
 from kubeloop.cli.supervisor import StartFailed, Supervisor, end_leftovers
 from kubeloop.clock import SystemClock
 from tests.testkit.eventually import eventually
@@ -160,3 +161,20 @@ def test_another_process_with_the_same_pid_is_not_taken_for_ours() -> None:
     own.started = "12345"
 
     assert not is_alive(own)
+
+
+# Its first thread ends, as after kill -9 that of a server whose other threads are still writing to a slow disk.
+LINGERS = "import ctypes, threading; threading.Thread(target=input).start(); ctypes.CDLL(None).pthread_exit(None)"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ps tells it")
+def test_a_process_is_there_until_its_last_thread_has_ended() -> None:
+    """So long it holds its port and its locks, and nobody can take its place."""
+    with subprocess.Popen([sys.executable, "-c", LINGERS], stdin=subprocess.PIPE) as process:
+        lingering = ProcessState("lingers", process.pid, started=start_time(process.pid))
+        stat = Path(f"/proc/{process.pid}/stat")
+        eventually(lambda: ") Z " in stat.read_text(), "its first thread ends")
+
+        assert is_alive(lingering)
+        process.kill()
+        eventually(lambda: not is_alive(lingering), "all of it has ended")
