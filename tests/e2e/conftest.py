@@ -32,6 +32,7 @@ def secure_stack() -> Iterator[Stack]:
 def faulty_stack() -> Iterator[Stack]:
     """One whose nodes may fail. Whoever makes a Fault takes it away again."""
     with Stack(UpOptions(nodes=2, faults=True)) as running:
+        running.kubectl("wait --for=condition=Established crd/faults.kubeloop.io --timeout=180s")
         yield running
 
 

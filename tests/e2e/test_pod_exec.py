@@ -49,6 +49,8 @@ spec:
   - {name: other, image: nginx}
 """
 
+PATIENT = "--pod-running-timeout=3m"  # kubectl gives up after a minute
+
 
 @pytest.fixture
 def web(kubectl: Kubectl) -> Kubectl:
@@ -156,7 +158,7 @@ def test_a_shell_at_a_terminal_shows_what_is_typed(web: Kubectl) -> None:
 
 def test_a_pod_is_run_to_work_in(kubectl: Kubectl) -> None:
     """`run -it --rm`: the container's own shell; its end is that of the container, and the pod goes."""
-    with at_a_terminal(kubectl, "run -it --rm box --image=busybox --restart=Never -- sh") as terminal:
+    with at_a_terminal(kubectl, f"run -it --rm box --image=busybox --restart=Never {PATIENT} -- sh") as terminal:
         terminal.wait_for("/ # ")
         terminal.type("hostname; exit 5\r")
         assert "\r\nbox\r\n" in terminal.wait_for("terminated (Error)")
@@ -164,7 +166,7 @@ def test_a_pod_is_run_to_work_in(kubectl: Kubectl) -> None:
     with pytest.raises(KubectlError, match="not found"):
         kubectl("get pod box")
 
-    said = kubectl("run -i --rm box --image=busybox --restart=Never --quiet", "echo 'it is\nread'; exit 0\n")
+    said = kubectl(f"run -i --rm box --image=busybox --restart=Never --quiet {PATIENT}", "echo 'it is\nread'; exit 0\n")
     assert said.startswith("it is\nread\n")
 
 
@@ -207,7 +209,7 @@ def test_a_pod_is_run_to_ask_another(web: Kubectl) -> None:
     """`kubectl run --rm -i -- wget`: what everybody does first to see whether a Service answers."""
     eventually(lambda: web("exec web -- wget -qO- http://web"), "the Service has no endpoints")
 
-    said = web("run asks -i --rm --restart=Never --quiet --image=busybox -- wget -qO- http://web")
+    said = web(f"run asks -i --rm --restart=Never --quiet {PATIENT} --image=busybox -- wget -qO- http://web")
 
     assert f"pod: web\nnamespace: {web.namespace}\n" in said
 

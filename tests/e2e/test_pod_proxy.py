@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import httpx
 import pytest
 
 from tests.testkit.eventually import eventually
@@ -39,6 +38,7 @@ def web(kubectl: Kubectl) -> Kubectl:
     kubectl("apply -f -", WEB)
     kubectl("wait --timeout=180s --for=condition=Ready pod/web")
     kubectl("wait --for=jsonpath={.subsets[0].addresses[0].ip} endpoints/web --timeout=180s")
+    kubectl("wait --for=create endpoints/nobody --timeout=180s")
     return kubectl
 
 
@@ -142,7 +142,7 @@ def test_the_kubelet_of_a_node_that_is_cut_off_is_not_reached(faulty_stack: Stac
     for command in ("logs web", "exec web -- true", "attach web", "port-forward web :8080", f"get --raw {pod}/proxy/"):
         with pytest.raises(KubectlError, match=rf"dial tcp 1[\d.]+:\d+: {why}"):
             kubectl(command)
-    with httpx.Client(base_url=faulty_stack.server) as client:
+    with faulty_stack.client() as client:
         codes = [client.get(path).status_code for path in ("/api/v1/nodes/node-0/proxy/healthz", f"{pod}/log")]
     assert [503, 500] == codes
 

@@ -30,7 +30,7 @@ def test_a_pod_answers_on_a_port_of_this_machine(kubectl: Kubectl) -> None:
         port = re.search(r":(\d+) ->", forwarding.stdout.readline())
         assert port is not None
         for _ in range(3):
-            page = httpx.get(f"http://127.0.0.1:{port[1]}/", trust_env=False).text
+            page = httpx.get(f"http://127.0.0.1:{port[1]}/", trust_env=False, timeout=60).text
             assert f"pod: web\nnamespace: {kubectl.namespace}\n" in page and "label: app=web" in page
         kubectl("delete pod web --now")
 

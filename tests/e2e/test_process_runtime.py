@@ -132,7 +132,8 @@ def test_a_server_becomes_ready_and_is_reached(kubectl: Kubectl) -> None:
         local = re.search(r":(\d+) ->", forwarding.stdout.readline())
         assert local is not None
         for _ in range(2):
-            assert "hello from a file" == httpx.get(f"http://127.0.0.1:{local[1]}/hello", trust_env=False).text
+            page = httpx.get(f"http://127.0.0.1:{local[1]}/hello", trust_env=False, timeout=60)
+            assert "hello from a file" == page.text
     finally:
         forwarding.terminate()
         forwarding.communicate()

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from kubeloop.cli.throwaway import free_port
 from tests.e2e.clients.table import CLIENTS, Client
 from tests.testkit.pages import blocks, readme_snippets, run, section
 from tests.testkit.stack import ROOT, Stack
 
 pytestmark = pytest.mark.e2e
+
+ANY_PORT = 'local_port="auto"'  # kr8s tries one, once, and is out of luck where others have it
 
 
 def test_every_command_of_the_kubectl_tour_works(stack: Stack) -> None:
@@ -48,6 +51,7 @@ def test_every_page_of_a_client_runs_from_top_to_bottom(stack: Stack, client: Cl
     """docs/clients: the blocks in the language of the README's snippet, one after the other."""
     language, _ = readme_snippets()[client.name]
     page = (ROOT / "docs" / "clients" / f"{client.page}.md").read_text()
+    page = page.replace(ANY_PORT, f"local_port={free_port()}")
 
     run("\n".join(blocks(page, language)), language, stack, cwd=_folder(client) or tmp_path, program=_program(client))
 

@@ -161,7 +161,7 @@ def test_a_token_in_a_secret_is_a_login(secure_stack: Stack, authority: Authorit
 def test_who_names_nobody_sees_little(secure_stack: Stack, authority: Authority) -> None:
     """Anonymous requests read the version and health, as upstream, and no objects. Plain HTTP gets no answer."""
     context = ssl.create_default_context(cadata=authority.certificate)
-    with httpx.Client(base_url=secure_stack.server, verify=context) as client:
+    with httpx.Client(base_url=secure_stack.server, verify=context, timeout=60) as client:
         assert [200, 200, 403, 401] == [
             client.get("/version").status_code,
             client.get("/healthz").status_code,

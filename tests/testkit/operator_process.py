@@ -11,13 +11,6 @@ from pathlib import Path
 from kubeloop.cli.kubeconfig_file import Login
 from tests.testkit.stack import Stack, running
 
-# Whoever was killed holds its Lease until that has run out: in tests not for long.
-_BRIEF_LEASE = (
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
-    "--leader-elect-retry-period=200ms",
-)
-
 
 def kubeconfig_of(stack: Stack, namespace: str, account: str, folder: Path) -> Path:
     """A file by which its user is that ServiceAccount, at a stack with --secure."""
@@ -32,8 +25,13 @@ def kubeconfig_of(stack: Stack, namespace: str, account: str, folder: Path) -> P
 def operator(
     stack: Stack, name: str, namespace: str, account: str, folder: Path, flags: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    """`python -m examples.operators.NAME` at a stack with --secure; what it logs is in `folder`."""
+    """`python -m examples.operators.NAME` at a stack with --secure; what it logs is in `folder`.
+
+    The Lease of one that was killed is taken away, instead of waiting until it has run out: one that runs out soon
+    enough for a test is lost by a process that gets no core for a moment.
+    """
     kubeconfig = kubeconfig_of(stack, namespace, account, folder)
-    command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *_BRIEF_LEASE, *flags)
+    stack.kubectl(f"--namespace={namespace} delete leases --all")
+    command = (sys.executable, "-m", f"examples.operators.{name}", f"--kubeconfig={kubeconfig}", *flags)
     with (folder / f"{account}.log").open("a") as log, running(*command, output=log.fileno()) as process:
         yield process

@@ -23,7 +23,7 @@ from kubeloop.cli.programs import find_kubectl
 from kubeloop.cli.state import StackState, is_alive
 from kubeloop.cli.throwaway import ThrowAwayStack, free_port
 from tests.testkit import lateness
-from tests.testkit.eventually import eventually
+from tests.testkit.eventually import WITHIN_SECONDS, eventually
 
 KUBECTL_SECONDS = 240
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,7 +122,9 @@ class Stack:
         self.remove()
 
     def start(self) -> None:
+        """Return when pods can be made and run."""
         asyncio.run(self._stack.start())
+        await_furniture(self.kubectl)
 
     def stop(self) -> None:
         asyncio.run(self._stack.stop())
@@ -150,23 +152,26 @@ class Stack:
         return self._stack.pid(name)
 
     def kill(self, name: str) -> int:
-        """kill -9 one process; returns the pid it had."""
-        pid = self.pid(name)
+        """kill -9 one process, as soon as it runs; returns the pid it had."""
+        pid = eventually(lambda: self.pid(name), f"{name} runs")
         os.kill(pid, signal.SIGKILL)
         return pid
 
     def kill_everything(self) -> None:
         """kill -9 the supervisor first, so that it restarts nothing, then all the rest; returns when all are gone."""
-        state = self.state
-        everything = [state.supervisor, *state.processes]
-        for process in everything:
-            os.kill(process.pid, signal.SIGKILL)
-        eventually(lambda: not any(is_alive(process) for process in everything), "killed processes end")
+        supervisor = self.state.supervisor
+        os.kill(supervisor.pid, signal.SIGKILL)
+        eventually(lambda: not is_alive(supervisor), "the supervisor ends")
+        processes = self.state.processes  # the last it has written: nobody starts others any more
+        for process in processes:
+            if is_alive(process):
+                os.kill(process.pid, signal.SIGKILL)
+        eventually(lambda: not any(map(is_alive, processes)), "killed processes end")
 
     def client(self) -> httpx.Client:
         """Plain HTTP to the API server."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=self.server, headers=headers, timeout=30)
+        return httpx.Client(base_url=self.server, headers=headers, timeout=WITHIN_SECONDS)
 
     def get(self, path: str) -> Any:
         with self.client() as client:

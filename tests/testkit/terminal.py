@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0  # more than kubectl is told to wait for pods
 
 
 class Terminal:
