@@ -50,5 +50,9 @@ class Kubectl:
 
 
 def environment_for(kubeconfig: Path) -> Mapping[str, str]:
-    """The environment in which kubectl speaks to that cluster and to no other."""
-    return {**os.environ, "KUBECONFIG": str(kubeconfig)}
+    """The environment in which kubectl speaks to that cluster and to no other.
+
+    What it remembers of the kinds that are served lies beside the kubeconfig: it is known by the port alone, which
+    another stack may have had.
+    """
+    return {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(kubeconfig.parent / "kubectl-cache")}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kubeloop.cli.kubectl import environment_for
 from kubeloop.cli.programs import find_kubectl
 from tests.testkit.stack import ROOT, Stack
 
@@ -55,7 +56,7 @@ def run(
         timeout=SCRIPT_SECONDS,
         check=False,
         cwd=cwd,
-        env={**os.environ, "PATH": search_path(program), "KUBECONFIG": str(stack.kubectl.kubeconfig)},
+        env={**environment_for(stack.kubectl.kubeconfig), "PATH": search_path(program)},
     )
     assert 0 == done.returncode, f"{script}\n{done.stdout}{done.stderr}"
     return done
