@@ -20,8 +20,9 @@ from kubeloop.client.informer import Informer
 from kubeloop.client.reflector import Scope
 from kubeloop.client.store import Delta
 
-# How long the stack may take to become ready, before anybody would rather read its logs.
-READY_SECONDS = 60.0
+# How long the stack may take to become ready, before anybody would rather read its logs: busy cores take most of a
+# minute for it. What ends meanwhile is told at once.
+READY_SECONDS = 120.0
 POLL_SECONDS = 0.05
 
 METRICS_API = "v1beta1.metrics.k8s.io"

@@ -160,8 +160,8 @@ def test_a_server_is_waited_for() -> None:
 
 
 def test_a_server_that_never_answers_ends_the_start() -> None:
-    """After a minute there is something to look into."""
-    script = Script([ConnectionFailed("refused") for _ in range(2000)])
+    """After two minutes there is something to look into."""
+    script = Script([ConnectionFailed("refused") for _ in range(4000)])
 
     with pytest.raises(StartFailed, match="the API server did not become ready"):
         asyncio.run(wait_for_server(Api("http://x", script), InstantClock()))
