@@ -27,6 +27,10 @@ FEATURES = (
     "RestartAllContainersOnContainerExits",
 )
 
+# What containerd 2 says of itself.
+_HANDLERS = ("", "runc")
+_OF_HANDLERS = {"recursiveReadOnlyMounts": True, "userNamespaces": True}
+
 _ZONES = ("zone-a", "zone-b", "zone-c")
 HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -119,6 +123,8 @@ def status(
         "daemonEndpoints": {"kubeletEndpoint": {"Port": settings.kubelet_port}},
         "nodeInfo": _node_info(identity, settings),
         "declaredFeatures": list(FEATURES),
+        "runtimeHandlers": [{"name": name, "features": dict(_OF_HANDLERS)} for name in _HANDLERS],
+        "features": {"supplementalGroupsPolicy": True},
     }
 
 

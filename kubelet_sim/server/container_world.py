@@ -50,6 +50,7 @@ async def world_of(api: Api, clock: Clock, tokens: Tokens, pod: ReadOnlyObject, 
         hostname=hostname(pod),
         user=security.get("runAsUser") or 0,
         group=security.get("runAsGroup") or 0,
+        more_groups=_groups(pod),
         working_dir=container.get("workingDir") or "/",
         process=command_of(container, known),
         process_started_at=run.started_at,
@@ -89,6 +90,13 @@ def _of_volume(
             yield wanted["path"], known["token"]
         for item in (source.get("downwardAPI") or {}).get("items") or ():
             yield item["path"], downward(pod, item)
+
+
+def _groups(pod: ReadOnlyObject) -> list[int]:
+    """That its processes belong to besides their own."""
+    security = pod["spec"].get("securityContext") or {}
+    of_files = [security["fsGroup"]] if security.get("fsGroup") is not None else []
+    return [*(security.get("supplementalGroups") or ()), *of_files]
 
 
 def _containers(pod: ReadOnlyObject) -> Iterator[Json]:

@@ -187,11 +187,17 @@ def _which(shell: Shell, arguments: Sequence[str]) -> Running:
 
 def _id(shell: Shell, arguments: Sequence[str]) -> str:
     world = shell.world
-    short = {"-u": str(world.user), "-g": str(world.group), "-un": world.user_name}
+    groups = tuple(dict.fromkeys((world.group, *world.more_groups)))
+    short = {
+        "-u": str(world.user),
+        "-g": str(world.group),
+        "-G": " ".join(map(str, groups)),
+        "-un": world.user_name,
+    }
     if arguments and arguments[0] in short:
         return short[arguments[0]]
-    user, group = (f"{n}(root)" if n == 0 else str(n) for n in (world.user, world.group))
-    return f"uid={user} gid={group} groups={group}"
+    user, group, *others = (f"{n}(root)" if n == 0 else str(n) for n in (world.user, *groups))
+    return f"uid={user} gid={group} groups={','.join((group, *others))}"
 
 
 def _uname(shell: Shell, arguments: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ class World:
     hostname: str = "localhost"
     user: int = 0
     group: int = 0
+    more_groups: Sequence[int] = ()
     working_dir: str = "/"
     process: Sequence[str] = ()
     process_started_at: datetime = datetime(1970, 1, 1, tzinfo=UTC)

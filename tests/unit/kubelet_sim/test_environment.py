@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from kubelet_sim.environment import downward, environment, mounted_at, sub_path_error, with_node_limits
+from kubelet_sim.shell.playing import Play
+from kubelet_sim.shell.world import World
 from kubeloop.apimachinery.meta import Object
 from tests.unit.kubelet_sim.played_pod import a_container, a_pod
 
@@ -95,3 +97,20 @@ def test_paths_within_volumes_are_made_of_variables() -> None:
 def test_a_path_of_variables_that_are_not_there_cannot_be_mounted(container: Object, why: str) -> None:
     """What nobody can know beforehand is believed."""
     assert why == sub_path_error(container)
+
+
+@pytest.mark.parametrize(
+    ("groups", "arguments", "said"),
+    [
+        ((), "", "uid=1000 gid=2000 groups=2000"),
+        ((3000, 2000, 4000), "", "uid=1000 gid=2000 groups=2000,3000,4000"),
+        ((3000, 0), "-G", "2000 3000 0"),
+    ],
+)
+def test_who_a_process_is(groups: tuple[int, ...], arguments: str, said: str) -> None:
+    """With the groups that the pod gives to it, each once."""
+    play = Play(World(user=1000, group=2000, more_groups=groups), ["sh", "-c", f"id {arguments}"])
+    while play.step():
+        pass
+
+    assert f"{said}\n" == "".join(one.text for one in play.written)

@@ -422,3 +422,21 @@ def test_other_nodes_are_left_alone() -> None:
         assert [] == writes_to(cluster, "/nodes/other-0")
 
     run_nodes(check, nodes=1)
+
+
+def test_a_node_says_what_its_runtime_can() -> None:
+    """As containerd 2 does; saying it costs no writes."""
+
+    async def check(cluster: Cluster) -> None:
+        (node,) = await cluster.eventually(lambda: ready_nodes(cluster, 1))
+        await cluster.clock.sleep(5)
+        before = len(writes_to(cluster, "nodes/"))
+        await cluster.clock.sleep(100)
+
+        assert {"supplementalGroupsPolicy": True} == node["status"]["features"]
+        handlers = {one.get("name", ""): one["features"] for one in node["status"]["runtimeHandlers"]}
+        assert {"", "runc"} == handlers.keys()
+        assert {"recursiveReadOnlyMounts": True, "userNamespaces": True} == handlers["runc"]
+        assert len(writes_to(cluster, "nodes/")) <= before + 1
+
+    run_nodes(check, nodes=1)
