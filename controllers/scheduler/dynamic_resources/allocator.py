@@ -85,23 +85,25 @@ class Allocator:
         allocated: Allocated,
         class_named: Callable[[str], ReadOnlyObject | None],
         selectors: Selectors,
+        claims: Sequence[Object],
         most_steps: int,
     ) -> None:
         """`most_steps`: how many devices may be tried on one node before it is given up. 0: any number."""
         self.published, self.allocated, self.class_named = published, allocated, class_named
         self.selectors, self.most_steps = selectors, most_steps
+        self.claims, self.requests = claims, [requests_of(claim) for claim in claims]
 
-    def allocate(self, node: NodeInfo, claims: Sequence[Object]) -> list[Found] | None:
+    def allocate(self, node: NodeInfo) -> list[Found] | None:
         """What every claim gets on the node, None where one gets nothing.
 
         Raises AllocationFailed, FailedOnNode, TookTooLong and SelectorFailed.
         """
-        return _Search(self, node, claims).run()
+        return _Search(self, node).run()
 
 
 class _Search:
-    def __init__(self, allocator: Allocator, node: NodeInfo, claims: Sequence[Object]) -> None:
-        self._allocator, self._node = allocator, node
+    def __init__(self, allocator: Allocator, node: NodeInfo) -> None:
+        self._allocator, self._node, claims = allocator, node, allocator.claims
         self._allocated = allocator.allocated
         self._pools = allocator.published.pools(node)
         self._devices = [(pool, device) for pool in self._pools if pool.is_usable for device in pool.devices]
@@ -112,7 +114,7 @@ class _Search:
         self._shares: dict[DeviceId, list[dict[str, Quantity]]] = {}
         self._selected: dict[tuple[Request, Device], bool] = {}
         self._steps = 0
-        self._asked = [self._asked_by(claim) for claim in claims]
+        self._asked = [self._asked_by(*asked) for asked in zip(claims, allocator.requests, strict=True)]
         self._constraints = [_constraints_of(claim) for claim in claims]
 
     def run(self) -> list[Found] | None:
@@ -130,9 +132,9 @@ class _Search:
 
     # What is asked for ---------------------------------------------------------------------------------------------
 
-    def _asked_by(self, claim: Object) -> list[list[Asked]]:
+    def _asked_by(self, claim: Object, requests: Sequence[Sequence[Request]]) -> list[list[Asked]]:
         """By request and alternative."""
-        asked = [[self._ask(claim, one) for one in alternatives] for alternatives in requests_of(claim)]
+        asked = [[self._ask(claim, one) for one in alternatives] for alternatives in requests]
         fewest = sum(min((one.count for one in alternatives), default=0) for alternatives in asked)
         if fewest > MAX_RESULTS:
             what = f"number of requested devices {fewest} exceeds the claim limit of {MAX_RESULTS}"

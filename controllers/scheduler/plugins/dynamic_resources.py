@@ -127,7 +127,7 @@ class DynamicResources(
             if why := self._why_not_allocatable(claim):
                 return unresolvable(why)
         if plan.to_allocate():
-            plan.allocator = self._allocator({uid_of(claim) for _, claim in plan.to_allocate()})
+            plan.allocator = self._allocator([claim for _, claim in plan.to_allocate()])
         state[NAME] = plan
         return None
 
@@ -142,17 +142,18 @@ class DynamicResources(
                     return f"request {request.full_name}: device class {request.class_name} does not exist"
         return ""
 
-    def _allocator(self, uids: set[str]) -> Allocator:
+    def _allocator(self, claims: list[Object]) -> Allocator:
         """As things are now: nothing of it changes before the pod's cycle is over."""
         published = Published(self._slices.read(self._slice_objects.list()))
+        uids = {uid_of(claim) for claim in claims}
         allocated = allocated_by(self._allocations.all(self._claims.list(), except_for=uids))
-        return Allocator(published, allocated, self._class_named, self._selectors, self._most_steps)
+        return Allocator(published, allocated, self._class_named, self._selectors, claims, self._most_steps)
 
     def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         plan: _Plan = state[NAME]
         unavailable = [i for i, claim in enumerate(plan.claims) if not self._is_available(claim, node)]
         if plan.allocator is not None:
-            found = self._allocated_on(plan, plan.allocator, node)
+            found = _allocated_on(plan.allocator, node)
             if isinstance(found, Status):
                 return found
             plan.by_node[node.name] = found
@@ -174,17 +175,6 @@ class DynamicResources(
         except BindingFailed:
             return False
         return True
-
-    def _allocated_on(self, plan: _Plan, allocator: Allocator, node: NodeInfo) -> list[Found] | Status:
-        try:
-            found = allocator.allocate(node, [claim for _, claim in plan.to_allocate()])
-        except TookTooLong:
-            return failed(f"node {node.name}: timed out trying to allocate devices")
-        except FailedOnNode as error:
-            return unresolvable(str(error))
-        except (AllocationFailed, SelectorFailed) as error:
-            return failed(str(error))
-        return NO_DEVICES if found is None else found
 
     def post_filter(
         self, state: CycleState, pod: PodInfo, node_statuses: Mapping[str, Status], absent: Status
@@ -277,6 +267,18 @@ class DynamicResources(
 
     def _class_named(self, name: str) -> Object | None:
         return self._classes.get(ObjectKey("", name))
+
+
+def _allocated_on(allocator: Allocator, node: NodeInfo) -> list[Found] | Status:
+    try:
+        found = allocator.allocate(node)
+    except TookTooLong:
+        return failed(f"node {node.name}: timed out trying to allocate devices")
+    except FailedOnNode as error:
+        return unresolvable(str(error))
+    except (AllocationFailed, SelectorFailed) as error:
+        return failed(str(error))
+    return NO_DEVICES if found is None else found
 
 
 def _is_unused_but_by(pod: PodInfo, claim: Object) -> bool:

@@ -34,11 +34,15 @@ from tests.unit.scheduler.devices import (
 
 
 def allocator(
-    slices: Iterable[Object], taken: Iterable[Object] = (), classes: Sequence[Object] = (), most_steps: int = 1000
+    slices: Iterable[Object],
+    *claims: Object,
+    taken: Iterable[Object] = (),
+    classes: Sequence[Object] = (),
+    most_steps: int = 1000,
 ) -> Allocator:
     by_name = {name_of(one): one for one in classes or [a_class()]}
     published = Published([slice_of(one) for one in slices])
-    return Allocator(published, allocated_by(taken), by_name.get, Selectors(), most_steps)
+    return Allocator(published, allocated_by(taken), by_name.get, Selectors(), claims, most_steps)
 
 
 def a_place(name: str = "a", **labels: str) -> NodeInfo:
@@ -51,13 +55,13 @@ def given(
     slices: Iterable[Object], *claims: Object, node: NodeInfo | None = None, **how: Any
 ) -> list[list[str]] | None:
     """The names of the devices of every claim."""
-    found = allocator(slices, **how).allocate(node or a_place(), claims)
+    found = allocator(slices, *claims, **how).allocate(node or a_place())
     return None if found is None else [[one.device.id.device for one in claim.given] for claim in found]
 
 
 def allocation(slices: Iterable[Object], claim: Object, **how: Any) -> Object:
     """What its status would have."""
-    found = allocator(slices, **how).allocate(a_place(), [claim])
+    found = allocator(slices, claim, **how).allocate(a_place())
     assert found is not None
     return allocation_of(found[0], "a", lambda: "share-1")
 
@@ -123,7 +127,7 @@ def test_devices_are_of_the_nodes_that_reach_them() -> None:
     named = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
     assert named == allocation([here], a_claim())["nodeSelector"]["nodeSelectorTerms"]
     assert "nodeSelector" not in allocation([each], a_claim())
-    found = allocator([there]).allocate(in_x, [a_claim()])
+    found = allocator([there], a_claim()).allocate(in_x)
     assert found is not None
     assert {"nodeSelectorTerms": [{"matchExpressions": [zone]}]} == allocation_of(found[0], "b", str)["nodeSelector"]
 
