@@ -11,6 +11,7 @@ from kubeloop.testing.scenario import Live, Scenario
 from tests.level_triggered.loops import processes, the_scheduler
 from tests.level_triggered.scenarios.living import until_bound
 from tests.level_triggered.waiting import until_gone
+from tests.unit.controllers.device_taint_eviction.test_loop import FOR_EVER, SLICE, a_user, taint
 from tests.unit.scheduler.devices import a_claim, a_class, a_device, a_slice
 
 CLAIMS = "resourceclaims.resource.k8s.io"
@@ -69,8 +70,25 @@ def without_places(resource: str, obj: Object) -> Object | None:
     return obj
 
 
-# Who began with a list of the past would give a device away that it does not know to be taken, as upstream's scheduler.
+async def driven_out(cluster: Cluster) -> None:
+    """Who does not tolerate a taint of its device goes, who does for a time goes later, and others stay."""
+    await cluster.add_node(a_node("n"))
+    await cluster.create(SLICE, RESOURCE_SLICES)
+    for name, seconds in (("plain", 0), ("brief", 60), ("patient", 360_000)):
+        await a_user(cluster, name, "bad", {**FOR_EVER, "tolerationSeconds": seconds}, stays=False)
+    await a_user(cluster, "always", "bad", FOR_EVER, stays=False)
+    await a_user(cluster, "elsewhere", "good", stays=False)
+    await taint(cluster, "bad", "NoExecute")
+    for name in ("plain", "brief"):
+        await until_gone(cluster, a_pod(name))
+    await taint(cluster, "bad")
+    await cluster.clock.sleep(60)
+    await a_user(cluster, "late", "bad", stays=False)
+    await cluster.clock.sleep(60)
+
+
 SCENARIOS = (
+    # Who began with a list of the past would give a device away that it does not know to be taken, as upstream's does.
     Scenario(
         "scheduler-devices",
         {"scheduler": the_scheduler(), **processes("resourceclaim-controller", "pods")},
@@ -79,4 +97,5 @@ SCENARIOS = (
         laws=(no_device_twice,),
         spared=(StaleLists,),
     ),
+    Scenario("device-taint-eviction-controller", processes("device-taint-eviction-controller", "pods"), driven_out),
 )

@@ -34,10 +34,14 @@ def test_a_loop_nobody_knows_is_refused() -> None:
 
 
 def test_a_loop_for_what_a_version_does_not_serve_is_left_out() -> None:
-    """Device claims and VolumeAttributesClasses are served from 1.34 on; others never know of them."""
+    """Device claims, their devices and VolumeAttributesClasses are served from 1.34 on; others never know of them."""
     missing = {release: [loop.name for loop in catalog.LOOPS if not loop.is_for(release)] for release in RELEASES}
 
-    expected = ["resourceclaim-controller", "volumeattributesclass-protection-controller"]
+    expected = [
+        "device-taint-eviction-controller",
+        "resourceclaim-controller",
+        "volumeattributesclass-protection-controller",
+    ]
     assert expected == sorted(missing.pop("1.33"))
     assert not any(missing.values())
 
