@@ -325,9 +325,12 @@ async def _at_once(framework: Framework, pod: PodInfo, snapshot: Snapshot, rng: 
 
 
 async def _follow_up(state: CycleState) -> None:
-    """What plugins want written besides. Each looks after its own errors."""
+    """What plugins want written besides. One that is broken must not keep the pod from being tried again."""
     for write in state.follow_ups:
-        await write()
+        try:
+            await write()
+        except Exception:
+            log.exception("plugin failed", at="follow-up")
     state.follow_ups.clear()
 
 

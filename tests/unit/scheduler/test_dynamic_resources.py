@@ -18,7 +18,7 @@ from controllers.scheduler.interface import CycleState, Handle
 from controllers.scheduler.plugins.dynamic_resources import DynamicResources
 from controllers.scheduler.profile import Profile
 from kubeloop.apimachinery.errors import ApiError, Conflict, ServiceUnavailable
-from kubeloop.apimachinery.meta import Object, finalizers_of, key_of
+from kubeloop.apimachinery.meta import Object, finalizers_of, key_of, uid_of
 from kubeloop.apimachinery.resource import RESOURCE_CLAIMS, Resource
 from kubeloop.testing.builders import PodBuilder, a_node, a_pod
 from tests.unit.scheduler.devices import (
@@ -163,6 +163,14 @@ class FakeServer:
     async def pause(self, seconds: float) -> None:
         """A moment passes."""
 
+    async def patch(self, resource: Resource, name: str, patch: Object, namespace: str, **how: Any) -> Object:
+        """Only users are ever taken away so."""
+        (gone,) = patch["status"]["reservedFor"]
+        assert (uid_of(self.claim), "delete") == (patch["metadata"]["uid"], gone["$patch"])
+        users = [user for user in consumers_of(self.claim) if user["uid"] != gone["uid"]]
+        self.claim = newer({**self.claim, "status": {**self.claim["status"], "reservedFor": users}})
+        return self.claim
+
     async def get(self, resource: Resource, name: str, namespace: str) -> Object:
         return self.claim
 
@@ -257,6 +265,28 @@ def test_what_was_refused_takes_nothing() -> None:
         server.bind()
 
     assert 0 == server.taken()
+
+
+def test_a_pod_that_is_not_bound_after_all_gives_its_claim_back() -> None:
+    """The devices stay with the claim: whoever is next may use them, where they are."""
+    server = FakeServer(a_claim())
+    written = server.bind()
+
+    asyncio.run(server.binder.release(info(a_user()), written))
+
+    assert ([], 1) == (list(consumers_of(server.claim)), server.taken())
+
+
+def test_what_was_reserved_is_given_back_after_the_cycle() -> None:
+    """Only what the pod has reserved; nothing is written while the scheduler decides."""
+    others = allocated(a_claim("d"), "gpu-1", users=[{"uid": "other"}])
+    where = scene(allocated(a_claim(), "gpu-0", users=[used_by(a_user())]), others)
+    pod = a_pod("p").spec(resourceClaims=[{"name": name, "resourceClaimName": name} for name in ("c", "d")])
+    state = reserved(where, pod)
+
+    where.framework.unreserve(state, info(pod), "a")
+
+    assert 1 == len(state.follow_ups)
 
 
 def test_a_device_that_does_not_become_ready_fails_its_pod() -> None:
