@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubelet_sim import allocation, image_volumes, readiness, transitions
+from kubelet_sim import allocation, complaints, image_volumes, readiness, transitions
 from kubelet_sim.phase import TERMINAL
 from kubelet_sim.pod_status import status_of
 from kubelet_sim.state import Happening, PodRuntime, PodSpec, State, Verdict
@@ -45,13 +45,14 @@ def plan(
     runtime, ordered = _order_to_stop(pod, runtime, now)
     runtime, pulled, volumes_at = image_volumes.advance(pod, runtime, now)
     runtime, happened, next_step_at = transitions.advance(pod, runtime, now)
+    runtime, still, again_at = complaints.repeated(pod, runtime, now)
     runtime, resized = allocation.actuate(obj, runtime, now)
     is_over = not runtime.is_running
     return Plan(
         runtime=runtime,
         status=status_of(obj, pod, runtime, now),
-        happenings=[*before, *judged, *ordered, *pulled, *happened, *resized],
-        wake_at=_wake_at(pod, runtime, now, next_step_at, volumes_at),
+        happenings=[*before, *judged, *ordered, *pulled, *happened, *still, *resized],
+        wake_at=_wake_at(pod, runtime, now, next_step_at, volumes_at, again_at),
         is_removable=is_over and pod.deletion_deadline is not None,
     )
 

@@ -42,9 +42,10 @@ def conditions_of(
         _TRUE,
     )
     current = {condition["type"]: condition for condition in conditions.conditions_of(obj)}
-    found = _resize(runtime) | dict(zip(OWN_TYPES, outcomes, strict=True))
+    found = _resize(runtime)
     if runtime.verdict and runtime.verdict.disruption and phase in TERMINAL:
         found["DisruptionTarget"] = (True, "TerminationByKubelet", runtime.verdict.disruption)
+    found |= dict(zip(OWN_TYPES, outcomes, strict=True))
     about: dict[str, int | None] = {RESIZING: runtime.resizing.generation} if runtime.resizing else {}
     if pod.restarts_all:
         found[restarting.CONDITION] = _all_restarting(runtime, phase)

@@ -234,7 +234,7 @@ class PodReconciler:
             return runtime
         problems = await self._references.problems(obj)
         new = [error for error in problems.mount_errors if error not in runtime.mount_errors]
-        await self._tell(obj, [Happening("Warning", "FailedMount", error) for error in new])
+        await self._tell(obj, list(map(tales.not_mounted, new)))
         if problems.device_error and problems.device_error != runtime.device_error:
             await self._tell(obj, [tales.no_devices(problems.device_error)])
         missing = tuple(problems.pull_secrets)

@@ -233,6 +233,14 @@ class VolumeImage(NamedTuple):
         return self.pull not in (Pull.AHEAD, Pull.UNDER_WAY)
 
 
+class Complaint(NamedTuple):
+    """What keeps the pod from starting, as it was told last, and when it is told again."""
+
+    what: frozenset[str]
+    pause_seconds: float
+    due: datetime
+
+
 class PodRuntime(NamedTuple):
     """`containers` are in the order of `PodSpec.containers`. `stopping_since`: the pod is to end."""
 
@@ -255,6 +263,7 @@ class PodRuntime(NamedTuple):
     unattached: tuple[str, ...] = ()  # volumes that are waited for
     claim_problem: str = ""  # why one of them cannot be had
     volume_images: tuple[VolumeImage, ...] = ()
+    complaint: Complaint | None = None
     # Container name -> resources; those of the pod as a whole are allocation.POD's.
     allocated: Mapping[str, Mapping[str, Any]] = NOTHING
     resize_pending: Verdict | None = None

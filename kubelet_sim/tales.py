@@ -64,9 +64,22 @@ def backs_off(image: str, spec: ContainerSpec | None = None) -> Happening:
 
 
 def config_error(scene: Scene) -> Sequence[Happening]:
-    message = f"Error: {scene.runtime.config_errors[scene.spec.name]}"
-    failed = Happening("Warning", "Failed", message, scene.spec)
+    failed = _misconfigured(scene)
     return (failed,) if scene.spec.is_real else (_pulled(scene), failed)
+
+
+def still_misconfigured(scene: Scene) -> Sequence[Happening]:
+    """With every try the image is looked for again."""
+    failed = _misconfigured(scene)
+    if scene.spec.is_real:
+        return (failed,)
+    return (
+        (*_pulling(scene), _newly_pulled(scene), failed) if scene.spec.is_always_pulled else (_present(scene), failed)
+    )
+
+
+def _misconfigured(scene: Scene) -> Happening:
+    return Happening("Warning", "Failed", f"Error: {scene.runtime.config_errors[scene.spec.name]}", scene.spec)
 
 
 def first_start(scene: Scene) -> Sequence[Happening]:
@@ -182,6 +195,10 @@ def no_devices(why: str) -> Happening:
 
 def no_sandbox(why: str) -> Happening:
     return Happening("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {why}")
+
+
+def not_mounted(error: str) -> Happening:
+    return Happening("Warning", "FailedMount", error)
 
 
 def unmounted(volume: str, why: str) -> Happening:

@@ -389,6 +389,7 @@ def test_an_evicted_pod_is_ready_until_it_has_stopped() -> None:
     assert ("Failed", "Evicted", "Error") == (status["phase"], status["reason"], state_of(status))
     after = [played.condition(type_)[0] for type_ in ("Ready", "DisruptionTarget")]
     assert ["False", "True"] == after
+    assert "DisruptionTarget" == status["conditions"][0]["type"]  # before those that every pod has
 
 
 EVICTED = Verdict("Evicted", "It was low. ", 1.0, disruption="It was low. ")
