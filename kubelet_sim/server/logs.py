@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubelet_sim import log
+from kubelet_sim.environment import with_node_limits
 from kubelet_sim.log import Line
 from kubelet_sim.server.answers import Answer, Answers
 from kubelet_sim.server.exchange import Exchange, HungUp, Refused
@@ -34,9 +35,19 @@ _LINES_AT_ONCE = 100  # then others get a turn
 
 
 class ContainerLogs:
-    def __init__(self, pods: Pods, clock: Clock, answer: Answer, real: ProcessRuntime | None = None) -> None:
-        """`answer`: what others say to a container. `real`: who has the logs of containers that really run."""
+    def __init__(
+        self,
+        pods: Pods,
+        clock: Clock,
+        answer: Answer,
+        real: ProcessRuntime | None = None,
+        allocatable: Callable[[str], Mapping[str, str]] = lambda node: {},
+    ) -> None:
+        """`answer`: what others say to a container. `real`: who has the logs of containers that really run.
+        `allocatable`: of a node, which limits those of its containers that have no limit of their own.
+        """
         self._pods, self._clock, self._answer, self._real = pods, clock, answer, real
+        self._allocatable = allocatable
 
     async def answer(self, request: Request, path: tuple[str, ...], exchange: Exchange) -> None:
         if len(path) != 3:
@@ -77,10 +88,11 @@ class ContainerLogs:
 
     async def lines(self, pod: Object, container: str, run: SeenRun, options: Options) -> AsyncIterator[Line]:
         """The same line by line, whatever its size; a SILENCE where the next one may take a while."""
-        spec, now = container_of(pod, container), self._clock.now()
+        limited = with_node_limits(pod, self._allocatable(pod["spec"].get("nodeName") or ""))
+        spec, now = container_of(limited, container), self._clock.now()
         answers = Answers(self._answer, pod["metadata"]["namespace"], self._clock)
         until = _seconds(run, now)
-        written = log.lines(pod, spec, run.started_at, max(0.0, until - log.KEPT_SECONDS))
+        written = log.lines(limited, spec, run.started_at, max(0.0, until - log.KEPT_SECONDS))
         past, ahead = deque[Line](maxlen=options.tail_lines), None
         for count, line in enumerate(written, 1):
             if line.after_seconds >= until:

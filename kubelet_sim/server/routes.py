@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubelet_sim.server.cluster import Cluster
@@ -12,6 +13,7 @@ from kubelet_sim.server.pods import Pods
 from kubelet_sim.server.port_forward import PortForward
 from kubelet_sim.server.remote import End, Remote
 from kubelet_sim.server.server import Routes
+from kubeloop.apimachinery.meta import ObjectKey
 from kubeloop.client.informer import Informer
 from kubeloop.runtime.manager import Manager
 
@@ -30,7 +32,11 @@ def routes(
 ) -> Routes:
     """`end` is told of simulated containers whose first process was killed. `real`: who has those that really run."""
     cluster = Cluster(manager.api, informer)
-    logs = ContainerLogs(pods, manager.clock, cluster.answer, real)
+
+    def allocatable(node: str) -> Mapping[str, str]:
+        return ((nodes.get(ObjectKey("", node)) or {}).get("status") or {}).get("allocatable") or {}
+
+    logs = ContainerLogs(pods, manager.clock, cluster.answer, real, allocatable)
     remote = Remote(manager.api, manager.clock, pods, logs, cluster, end, real)
     node = NodePages(manager.api, pods, nodes, usage, manager.clock)
     return {

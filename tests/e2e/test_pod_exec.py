@@ -79,7 +79,8 @@ spec:
   dnsConfig: {nameservers: [9.9.9.9]}
   containers:
   - name: main
-    image: nginx
+    image: busybox
+    command: [sh, -c, "echo $MEMORY Gi; sleep 1000"]
     resources: {limits: {cpu: 1500m}}
     env: [{name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Gi}}}]
     volumeMounts: [{name: about, mountPath: /about}]
@@ -96,6 +97,7 @@ def test_a_command_sees_how_its_pod_is_named_and_limited(kubectl: Kubectl) -> No
 
     assert "1500" == kubectl("exec named -- cat /about/cpu")
     assert "8" == kubectl("exec named -- printenv MEMORY").strip()
+    assert "8 Gi" == kubectl("logs named").strip()
     hosts = kubectl("exec named -- cat /etc/hosts")
     assert f"\tweb.shop.{kubectl.namespace}.svc.cluster.local\tweb\n" in hosts and "1.2.3.4\tfoo" in hosts
     assert "nameserver 9.9.9.9" == kubectl("exec named -- cat /etc/resolv.conf").strip()
