@@ -33,6 +33,12 @@ metadata: {name: brief}
 spec: {secretName: brief-tls, dnsNames: [brief.example.com], duration: 1m, renewBefore: 58s}
 """
 EXAMPLES = ROOT / "examples" / "operators"
+DEFINITIONS = (
+    "mysqlbackups.mysql.example.com",
+    "certificates.certs.example.com",
+    "applications.gitops.example.com",
+    "kopfpeerings.kopf.dev",
+)
 GUIDE = ROOT / "docs" / "clients" / "kopf.md"
 
 
@@ -58,7 +64,7 @@ def definitions(stack: Stack) -> Iterator[None]:
     files = [EXAMPLES / name / "manifests" for name in ("mysql_backup", "certificate", "gitops")]
     flags = " ".join(f"-f {file}" for file in (*files, OPERATORS / "peering.yaml", OPERATORS / "rbac.yaml"))
     everywhere(f"apply {flags}")
-    everywhere("wait --for=condition=Established --timeout=180s crd --all")
+    everywhere(f"wait --for=condition=Established --timeout=180s crd {' '.join(DEFINITIONS)}")
     yield
     everywhere(f"delete --wait=false {flags}")
 
