@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from kubeloop.cli.kubectl import environment_for
 from tests.testkit.client_tools import helm
 from tests.testkit.stack import Kubectl
 
@@ -24,7 +24,7 @@ class Helm:
     def __init__(self, kubectl: Kubectl, cwd: Path, home: Path) -> None:
         self.kubectl, self._cwd = kubectl, cwd
         folders = {f"HELM_{name}_HOME": str(home / name) for name in ("CACHE", "CONFIG", "DATA")}
-        self._environment = {**os.environ, **folders, "KUBECONFIG": str(kubectl.kubeconfig)}
+        self._environment = {**environment_for(kubectl.kubeconfig), **folders}
 
     def __call__(self, arguments: str) -> str:
         """What it wrote to its standard output. Raises HelmError."""

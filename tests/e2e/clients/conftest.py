@@ -15,7 +15,7 @@ from tests.e2e.clients.workloads import WIDGETS
 from tests.testkit.eventually import eventually
 from tests.testkit.forgetful import ForgetfulServer
 from tests.testkit.helm import Helm
-from tests.testkit.stack import Kubectl, Stack
+from tests.testkit.stack import Kubectl, Stack, await_furniture
 
 WEB = """
 apiVersion: v1
@@ -56,6 +56,7 @@ def web(stack: Stack) -> RunningPod:
     """The pod and the Service `web`, to look into and to leave as they are."""
     kubectl = Kubectl(stack.kubectl.kubeconfig, "web")
     kubectl("create namespace web")
+    await_furniture(kubectl)
     kubectl("apply -f -", WEB)
     kubectl("wait --for=condition=Ready --timeout=180s pod/web")
     addresses = "get endpoints web -o jsonpath={.subsets[*].addresses[*].ip}"

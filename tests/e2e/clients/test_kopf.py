@@ -222,7 +222,7 @@ def test_the_guides_operator_passes_the_guides_test(tmp_path: Path) -> None:
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "PATH": search_path()},
+        env={**os.environ, "PATH": search_path(), "KUBECACHEDIR": str(tmp_path / "kubectl-cache")},
         timeout=240,
     )
 
