@@ -79,10 +79,10 @@ def no_number_twice(live: Live, _: object) -> str:
     return "" if len(set(numbers)) == len(numbers) else "two revisions of one set have the same number"
 
 
-def without_conditions_of_pods(resource: str, obj: Object) -> Object:
+def without_numbers_and_conditions_of_pods(resource: str, obj: Object) -> Object:
     """The scheduler's and those of the process that plays kubelet overwrite each other."""
     if resource != "pods":
-        return obj
+        return without_numbers(resource, obj)
     return {**obj, "status": {k: v for k, v in obj["status"].items() if k != "conditions"}}
 
 
@@ -145,6 +145,6 @@ SCENARIOS = (
         "daemonset-controller",
         {**processes("daemonset-controller", "pods"), "scheduler": the_scheduler()},
         agents_on_nodes_that_come_and_go,
-        reduce=without_conditions_of_pods,
+        reduce=without_numbers_and_conditions_of_pods,
     ),
 )
