@@ -4,7 +4,8 @@ A recording gives loops a fixed time: it sleeps, or waits for one field, and the
 longer. So an answer that only loops can still change is looked at again until it is as recorded, or for good another.
 What is compared stays the same, and so does everything that has to be right at once: answers to writes, and what is
 read after a write before the recording itself gives anybody time. A sleep is slept, for it also shows that nothing
-comes that should not.
+comes that should not; it counts from the last write or wait, for whoever goes on trying meanwhile does not stop while
+this machine takes its time over what was only read.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Run(truth.Run):  # type: ignore[misc]
         super().__init__(target, recording)
         self._patience_seconds = patience_seconds
         self._had_time = False  # whether anybody was given time since the last write
+        self._since = time.monotonic()  # when the last step ended that was more than a look
 
     def prepare(self) -> None:
         """The namespace, with the service account without which pods are refused."""
@@ -80,17 +82,24 @@ class Run(truth.Run):  # type: ignore[misc]
             time.sleep(POLL_SECONDS)
             self.names = deepcopy(names)
             found = self._look(step)
+        if not _is_reading(step):
+            self._since = time.monotonic()
         return found
 
     def _look(self, step: Step) -> list[str]:
+        if "sleep" in step:
+            time.sleep(max(0.0, self._since + step["sleep"] - time.monotonic()))
+            return []
         seen = self.step(self._with_time(step))
         if "watch" in step:
             watch = self.watches[step["watch"].split()[0]]
             watch.opened.wait(ENDS_WITHIN_SECONDS)
             seen = {"status": watch.status}
-        if seen is None:
-            return []
-        return list(truth.differences(step.get("expect"), json.loads(json.dumps(seen))))
+        expected, seen = deepcopy(step.get("expect")), json.loads(json.dumps(seen))
+        if "events" in step:
+            for events in (expected["events"], seen["events"]):
+                _mask_ages(events)
+        return list(truth.differences(expected, seen))
 
     def _may_change(self, step: Step) -> bool:
         """Whether the step only looks, and others may still be at what it looks at."""
@@ -111,6 +120,15 @@ class Run(truth.Run):  # type: ignore[misc]
         if step.get("count") == expected:
             return {**step, "within": max(step.get("within", 0), ENDS_WITHIN_SECONDS)}
         return step  # what must not come has the recorded time to come
+
+
+def _mask_ages(events: list[Any]) -> None:
+    """Also in the later Tables of a watch, which leave the columns to the first one: they count up to now."""
+    columns = None
+    for event in events:
+        table = event.get("object", event)
+        columns = table.get("columnDefinitions") or columns
+        truth.Run.mask_ages({**table, "columnDefinitions": columns})
 
 
 def _wait(check: Callable[[], bool]) -> None:

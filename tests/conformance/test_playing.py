@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import pytest
 import yaml
 
+from tests.conformance import playing
 from tests.conformance.playing import play
 
 POD = "/api/v1/namespaces/default/pods/web"
@@ -25,6 +31,15 @@ class Target:
     def send(self, method: str, *_: Any) -> httpx.Response:
         is_last = method != "GET" or len(self._pods) == 1
         return httpx.Response(200, json={"kind": "Pod", **(self._pods[0] if is_last else self._pods.pop(0))})
+
+
+class Watched(Target):
+    """A server with something to watch."""
+
+    server, token = "http://server", ""
+
+    def headers(self, _: str | None = None) -> dict[str, str]:
+        return {}
 
 
 def a_pod(phase: str, uid: str = "11111111-1111-1111-1111-111111111111") -> dict[str, Any]:
@@ -72,3 +87,46 @@ def test_only_the_look_that_counts_is_remembered(tmp_path: Path) -> None:
     earlier = a_pod("Pending", "22222222-2222-2222-2222-222222222222")
 
     assert "" == played(tmp_path, Target(a_pod("Pending"), earlier, a_pod("Running")), WAIT, seeing(**recorded))
+
+
+def a_table(age: str, *columns: str) -> dict[str, Any]:
+    definitions = [{"name": name} for name in columns] or None
+    return {
+        "type": "MODIFIED",
+        "object": {"kind": "Table", "columnDefinitions": definitions, "rows": [{"cells": [age]}]},
+    }
+
+
+@pytest.mark.parametrize(("column", "differs"), [("Age", False), ("Restarts", True)])
+def test_ages_differ_in_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, differs: bool) -> None:
+    """Nor do those of a watch's later Tables, which do not repeat what the columns are."""
+
+    @contextmanager
+    def stream(*_: Any, **__: Any) -> Iterator[httpx.Response]:
+        events = [a_table("5s", column), a_table("7s")]
+        yield httpx.Response(200, text="".join(f"{json.dumps(event)}\n" for event in events))
+
+    monkeypatch.setattr(httpx, "stream", stream)
+    recorded = [a_table("<age>" if column == "Age" else "5s", column), a_table("0s")]
+    watch = {"watch": "w GET /pods", "expect": {"status": 200}}
+    events = {"events": "w", "count": 2, "expect": {"events": recorded}}
+
+    found = played(tmp_path, Watched(a_pod("Running")), watch, events)
+
+    assert differs == ('rows[0].cells[0]: "7s", want "0s"' in found)
+    assert differs == bool(found)
+
+
+def test_a_sleep_counts_from_the_last_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was looked at meanwhile is part of it: others did not stop for that."""
+    now, slept = [0.0], list[float]()
+    monkeypatch.setattr(playing, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=slept.append))
+
+    class Slow(Target):
+        def send(self, *request: Any) -> httpx.Response:
+            now[0] += 0.25
+            return super().send(*request)
+
+    played(tmp_path, Slow(a_pod("Running")), WAIT, RUNNING, RUNNING, {"sleep": 2})
+
+    assert [2 - 0.5] == slept
