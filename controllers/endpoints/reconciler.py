@@ -64,6 +64,7 @@ class EndpointsReconciler:
         wanted = plan.planned(service, present, plan.desired_subsets(service, its_pods), time)
         if wanted is not None:
             await self._write(service, wanted, is_new=present is None)
+        self._times.told(key)
         return DONE
 
     def keys_for_pod(self, pod: Object) -> Iterable[ObjectKey]:

@@ -140,6 +140,7 @@ class EndpointSliceReconciler:
             await self._tell_hints(service, address_type, changes.no_hints)
         unsupported = [found for found in existing if found["addressType"] not in types]
         await self._carry_out(service, Changes(delete=unsupported), time)
+        self._times.told(key_of(service))
         if unknown:
             where = f"{namespace_of(service)}/{name_of(service)}"
             texts = [f"skipping Pod {pod} for Service {where}: Node {node} Not Found" for pod, node in unknown]
