@@ -18,7 +18,7 @@ from tests.testkit.manifests import APPLICATIONS as FOLDER
 from tests.testkit.manifests import await_no_difference, conflicts_of, left_in, objects_of, said, stored
 from tests.testkit.stack import Kubectl, Stack, await_furniture
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # a story is some twenty commands, each about all its objects
 
 AT_ONCE = 3  # stories; each is a kubectl at a time, and there are not many cores
 

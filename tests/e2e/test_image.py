@@ -19,7 +19,7 @@ from kubeloop.cli.throwaway import free_port
 from tests.testkit.eventually import eventually
 from tests.testkit.stack import ROOT, Kubectl, is_ready, running
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the image is built in the time of who asks for it first
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 PROCESSES = [name for name, service in COMPOSE["services"].items() if "profiles" not in service]

@@ -75,6 +75,7 @@ def test_every_example_says_what_it_shows() -> None:
     assert len({example.name for example in EXAMPLES}) == len(EXAMPLES) >= 60
 
 
+@pytest.mark.timeout(900)  # nine commands about eighty objects each
 def test_every_example_is_applied_shown_and_deleted(kubectl: Kubectl) -> None:
     """Created, shown with all it asked for, unchanged by another apply, without a diff, applied on the server's side,
     described and deleted."""
