@@ -14,7 +14,10 @@ _MAX_PAST = 100  # lines; then the first ones are forgotten
 
 
 class Typed(NamedTuple):
-    """`done`: whole lines, and END where Ctrl-D was pressed on an empty one. `shown`: what appears on the screen."""
+    """`done`: whole lines, and END where Ctrl-D was pressed on an empty one. `shown`: what appears on the screen.
+
+    `interrupts`: Ctrl-C was pressed. What was typed before and nobody has read is gone then, as with a real terminal.
+    """
 
     done: bytes
     shown: bytes
@@ -39,7 +42,7 @@ class Keyboard:
                 done, shown = done + self._line + b"\n", shown + b"\r\n"
                 self._begin_line()
             elif key == _INTERRUPT:
-                shown, self._line, interrupts = shown + b"^C\r\n", b"", True
+                done, shown, self._line, interrupts = b"", shown + b"^C\r\n", b"", True
                 self._begin_line()
             elif key == END:
                 done += b"" if self._line else bytes([END])

@@ -52,6 +52,10 @@ class Streams:
     def drop_input(self) -> None:
         """Nobody will read it."""
         self._drops_input = True
+        self._forget_input()
+
+    def _forget_input(self) -> None:
+        self._pending = b""
         while not self._input.empty():
             self._input.get_nowait()
 
@@ -125,6 +129,7 @@ class Streams:
         """What a terminal makes of keys: they are shown, and lines are handed on when they are done."""
         typed = self._keyboard.press(data)
         if typed.interrupts:
+            self._forget_input()
             self.interrupted.set()
         if typed.shown:
             await self._socket.send(bytes([STDOUT]) + typed.shown)

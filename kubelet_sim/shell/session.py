@@ -15,12 +15,12 @@ def read_on(shell: Shell, prompt: str) -> Running:
     """Until `exit` or the end of the input. `prompt` with `\\w` for the directory; "": nobody is looking."""
     pending = ""
     while True:
-        if prompt:
-            yield Write(STDERR, "> " if pending else prompt.replace("\\w", shell.directory))
         try:
+            if prompt:
+                yield Write(STDERR, "> " if pending else prompt.replace("\\w", shell.directory))
             line: str = yield ReadLine()
         except Interrupted:
-            pending = ""
+            pending, shell.status = "", INTERRUPTED
             continue
         if not line:
             return shell.status

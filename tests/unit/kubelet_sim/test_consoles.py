@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from kubelet_sim.server.consoles import Console
 from kubelet_sim.server.driving import Driver
 from kubelet_sim.shell.world import World
@@ -97,5 +99,40 @@ def test_who_goes_for_good_leaves_an_end() -> None:
         await for_a_while(busy, Typist("sleep 1000"))
 
         assert (1, 129) == (waiting.hang_up(), busy.hang_up())
+
+    run(main())
+
+
+class Interrupting(Typist):
+    """Presses Ctrl-C the first time that a prompt is written: before it is shown, or before anything is typed."""
+
+    def __init__(self, *lines: str, is_shown: bool) -> None:
+        super().__init__(*lines)
+        self._is_shown, self._has_pressed = is_shown, False
+
+    async def write(self, stream: int, text: str) -> None:
+        await super().write(stream, text)
+        if not self._is_shown:
+            self._press()
+
+    async def read_line(self) -> str:
+        self._press()
+        return await super().read_line()
+
+    def _press(self) -> None:
+        if not self._has_pressed:
+            self._has_pressed = True
+            self.interrupted.set()
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_ctrl_c_at_a_prompt_is_the_end_of_nothing(is_shown: bool) -> None:
+    """The shell asks again; what is left is the exit code 130, as in every shell."""
+
+    async def main() -> None:
+        typist = Interrupting(*["echo said $?"] * 2, is_shown=is_shown)
+
+        assert None is await for_a_while(a_console(), typist)
+        assert "said 130\n" in typist.shown
 
     run(main())

@@ -48,5 +48,6 @@ def test_an_interrupt_begins_a_new_line() -> None:
     keyboard = Keyboard()
 
     assert (b"", b"oops^C\r\n", True) == keyboard.press(b"oops\x03")
+    assert b"pwd\n" == keyboard.press(b"true\r\x03pwd\r").done
     assert (b"ls\n", b"") == (keyboard.press(b"ls\r").done, keyboard.press(DOWN).shown)
-    assert b"ls" == keyboard.press(UP).shown
+    assert [b"ls", b"\b \b" * 2 + b"pwd"] == [keyboard.press(UP).shown, keyboard.press(UP).shown]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubelet_sim.server.streams import RawStreams
+from kubelet_sim.server.exchange import HungUp
+from kubelet_sim.server.streams import RawStreams, Streams
 from kubeloop.runtime.http_request import Request
 from kubeloop.testing.virtual_time import run
 
@@ -21,6 +22,9 @@ class Said:
 
     async def receive(self) -> bytes | None:
         return self._messages.pop(0) if self._messages else None
+
+    async def send(self, message: bytes) -> None:
+        """Nobody looks."""
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,16 @@ def test_sizes_that_no_terminal_has_are_passed_over(odd: bytes) -> None:
     run(main())
 
     assert sizes == [(80, 24)]
+
+
+def test_ctrl_c_takes_back_what_nobody_has_read() -> None:
+    """Lines typed ahead are gone, as with a real terminal; what is typed then counts."""
+    socket: Any = Said(b"\x00sleep 1000\rda", b"\x00te\r\x03", b"\x00pwd\r")
+    streams = Streams(socket, Request("POST", "/exec", {"tty": ["1"], "input": ["1"]}, {}, b""))
+
+    async def main() -> str:
+        with pytest.raises(HungUp):
+            await streams.run()
+        return await streams.read_line()
+
+    assert ("pwd\n", True) == (run(main()), streams.interrupted.is_set())
