@@ -126,7 +126,7 @@ def _mask_ages(events: list[Any]) -> None:
     """Also in the later Tables of a watch, which leave the columns to the first one: they count up to now."""
     columns = None
     for event in events:
-        table = event.get("object", event)
+        table = event.get("object") or event  # a GET that is watched answers with an object, which is no event
         columns = table.get("columnDefinitions") or columns
         truth.Run.mask_ages({**table, "columnDefinitions": columns})
 

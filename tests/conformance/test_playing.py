@@ -97,24 +97,40 @@ def a_table(age: str, *columns: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("column", "differs"), [("Age", False), ("Restarts", True)])
-def test_ages_differ_in_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, differs: bool) -> None:
-    """Nor do those of a watch's later Tables, which do not repeat what the columns are."""
+def watching(monkeypatch: pytest.MonkeyPatch, *lines: dict[str, Any]) -> None:
+    """From now on a watch answers with these lines, and ends."""
 
     @contextmanager
     def stream(*_: Any, **__: Any) -> Iterator[httpx.Response]:
-        events = [a_table("5s", column), a_table("7s")]
-        yield httpx.Response(200, text="".join(f"{json.dumps(event)}\n" for event in events))
+        yield httpx.Response(200, text="".join(f"{json.dumps(line)}\n" for line in lines))
 
     monkeypatch.setattr(httpx, "stream", stream)
-    recorded = [a_table("<age>" if column == "Age" else "5s", column), a_table("0s")]
-    watch = {"watch": "w GET /pods", "expect": {"status": 200}}
-    events = {"events": "w", "count": 2, "expect": {"events": recorded}}
 
-    found = played(tmp_path, Watched(a_pod("Running")), watch, events)
+
+WATCH = {"watch": "w GET /pods", "expect": {"status": 200}}
+
+
+def events(*recorded: dict[str, Any]) -> dict[str, Any]:
+    return {"events": "w", "count": len(recorded), "expect": {"events": list(recorded)}}
+
+
+@pytest.mark.parametrize(("column", "differs"), [("Age", False), ("Restarts", True)])
+def test_ages_differ_in_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, differs: bool) -> None:
+    """Nor do those of a watch's later Tables, which do not repeat what the columns are."""
+    watching(monkeypatch, a_table("5s", column), a_table("7s"))
+    recorded = [a_table("<age>" if column == "Age" else "5s", column), a_table("0s")]
+
+    found = played(tmp_path, Watched(a_pod("Running")), WATCH, events(*recorded))
 
     assert differs == ('rows[0].cells[0]: "7s", want "0s"' in found)
     assert differs == bool(found)
+
+
+def test_what_a_watch_answers_need_be_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a secret is none, though it has a type."""
+    watching(monkeypatch, {"kind": "Secret", "type": "Opaque"})
+
+    assert "" == played(tmp_path, Watched(a_pod("Running")), WATCH, events({"type": "Opaque", "object": None}))
 
 
 def test_a_sleep_counts_from_the_last_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
