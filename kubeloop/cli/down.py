@@ -17,7 +17,7 @@ from kubeloop.cli.target import started
 from kubeloop.clock import SystemClock
 from kubeloop.container_processes import end_processes_of
 
-STOP_SECONDS = 60.0
+STOP_SECONDS = 120.0  # of the supervisor, which ends one process after the other
 CONNECT_SECONDS = 1.0
 
 
