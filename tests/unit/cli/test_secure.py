@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +37,15 @@ def test_every_process_is_a_user_of_its_own(options: UpOptions) -> None:
         assert ("https://127.0.0.1:8001", secured.admin.ca.strip()) == (connection.server, connection.ca.strip())
 
 
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """That of a user who hides nothing by habit."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
 def test_only_its_user_reads_the_secrets(options: UpOptions) -> None:
     """The folder is closed, and so is each file with a key or a token."""
     folder = secure(options, NOW).folder
