@@ -54,15 +54,18 @@ class Allocations:
 
     def all(self, seen: Iterable[Object], except_for: Collection[str] = ()) -> Iterator[Object]:
         """Every claim as it is, will be and may be; of those whose uids are in `except_for` not what may be."""
-        uids = set()
+        uids, keys = set(), set()
         for claim in seen:
             uids.add(uid_of(claim))
+            keys.add(key_of(claim))
             newest = self.newest(key_of(claim), claim) or claim
             self._believe(newest)
             yield newest
         yield from self._pending.values()
         for uid in self._doubtful.keys() - uids:
             del self._doubtful[uid]  # the claim is gone
+        for key in self._written.keys() - keys:
+            del self._written[key]
         for uid, claims in self._doubtful.items():
             if uid not in except_for:
                 yield from claims

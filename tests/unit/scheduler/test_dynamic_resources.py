@@ -267,6 +267,18 @@ def test_what_was_refused_takes_nothing() -> None:
     assert 0 == server.taken()
 
 
+def test_what_was_written_of_a_claim_that_is_gone_is_forgotten() -> None:
+    """It counts until the claim is seen so, or is not there any more."""
+    allocations, seen = Allocations(), a_claim()
+    allocations.note_written(newer(allocated(seen, "gpu-0")))
+
+    before = allocations.newest(key_of(seen), seen)
+    assert [] == list(allocations.all([]))
+
+    assert before is not seen
+    assert allocations.newest(key_of(seen), seen) is seen
+
+
 def test_a_pod_that_is_not_bound_after_all_gives_its_claim_back() -> None:
     """The devices stay with the claim: whoever is next may use them, where they are."""
     server = FakeServer(a_claim())
