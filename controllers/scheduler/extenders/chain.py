@@ -53,10 +53,11 @@ class Extenders:
         return left
 
     async def scores(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, list[int]]:
-        """By extender: points a node. One that fails gives none."""
+        """By extender, which its number stands for: points a node. One that fails gives none."""
         asked = self._asked(pod, "prioritize_verb")
-        answers = await asyncio.gather(*(self._points(extender, pod, nodes) for extender in asked))
-        return {extender.settings.url: points for extender, points in zip(asked, answers, strict=True)}
+        async with asyncio.TaskGroup() as group:
+            answers = [group.create_task(self._points(extender, pod, nodes)) for extender in asked]
+        return {f"{NAME} {number}": task.result() for number, task in enumerate(answers, 1)}
 
     async def _points(self, extender: Extender, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
         try:

@@ -230,6 +230,19 @@ def test_points_count_beside_those_of_plugins(answer: Callable[[Any], Any], weig
     assert expected == node
 
 
+def test_points_of_extenders_at_one_address_add_up() -> None:
+    """What the second says does not replace what the first has said."""
+
+    async def test(server: FakeServer) -> tuple[str, str]:
+        server.put(a_pod("other").requests(cpu="3").on("a"))
+        return await placed(server, a_pod("p"), a_node("a"), a_node("b"))
+
+    fakes = [FakeExtender({"prioritize": answer}) for answer in (points(a=9), points(a=0))]
+    node, _ = with_scheduler(test, extenders=extenders(*fakes, prioritizeVerb="prioritize", weight=9))
+
+    assert "a" == node
+
+
 # Preempt and bind -----------------------------------------------------------------------------------------------------
 
 
