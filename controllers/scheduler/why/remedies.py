@@ -11,6 +11,7 @@ from typing import Any
 from controllers.scheduler.affinity_terms import REQUIRED
 from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
+from controllers.scheduler.plugins.dynamic_resources import DynamicResources
 from controllers.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers.scheduler.plugins.node_affinity import NodeAffinity
 from controllers.scheduler.plugins.node_ports import NodePorts
@@ -24,7 +25,7 @@ from controllers.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from controllers.scheduler.plugins.volume_zone import VolumeZone
 from controllers.scheduler.pod_info import PodInfo
 from controllers.scheduler.spread_constraints import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY
-from controllers.scheduler.why import room, volumes
+from controllers.scheduler.why import devices, room, volumes
 from controllers.scheduler.why.changes import Change, Edit, Proposals
 from kubeloop.apimachinery.meta import Object
 from kubeloop.apimachinery.selectors import from_node_expressions
@@ -202,6 +203,7 @@ REMEDIES: Mapping[str, Proposals] = {
     NodeVolumeLimits.NAME: volumes.attach_fewer,
     VolumeBinding.NAME: volumes.give_volumes,
     VolumeZone.NAME: volumes.give_volumes,
+    DynamicResources.NAME: devices.free_devices,
 }
 
 
