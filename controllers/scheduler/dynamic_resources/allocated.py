@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from controllers.scheduler.dynamic_resources.devices import DeviceId
+from controllers.scheduler.dynamic_resources.pod_claims import results_of
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.quantity import Quantity, parse
 
@@ -26,8 +27,7 @@ def allocated_by(claims: Iterable[ReadOnlyObject]) -> Allocated:
     """Whoever has a device for administration only looks on, and takes nothing."""
     found = Allocated()
     for claim in claims:
-        allocation = (claim.get("status") or {}).get("allocation")
-        for result in ((allocation or {}).get("devices") or {}).get("results") or ():
+        for result in results_of(claim):
             if result.get("adminAccess"):
                 continue
             device = DeviceId(result["driver"], result["pool"], result["device"])

@@ -14,6 +14,7 @@ from controllers.scheduler.dynamic_resources.pod_claims import (
     allocation_of,
     consumers_of,
     results_of,
+    without_devices,
 )
 from controllers.scheduler.dynamic_resources.readiness import BindingFailed, is_ready
 from controllers.scheduler.interface import Handle, Lister
@@ -130,9 +131,8 @@ class ClaimBinder:
 
     async def deallocate(self, pod: PodInfo, claim: Object) -> None:
         """Give its devices back; that the claim has changed makes the pod be tried again."""
-        kept = {k: v for k, v in claim["status"].items() if k not in ("reservedFor", "allocation", "devices")}
         try:
-            written = await self._api.update(RESOURCE_CLAIMS, {**claim, "status": kept}, subresource="status")
+            written = await self._api.update(RESOURCE_CLAIMS, without_devices(claim), subresource="status")
             self._allocations.note_written(written)
         except ApiError as error:
             log.error("cannot deallocate a claim", claim=str(key_of(claim)), error=error.message)

@@ -40,6 +40,12 @@ def is_reserved_for(claim: ReadOnlyObject, pod: PodInfo) -> bool:
     return any(consumer.get("uid") == pod.uid for consumer in consumers_of(claim))
 
 
+def without_devices(claim: ReadOnlyObject) -> Object:
+    """The claim with its devices given back."""
+    kept = {k: v for k, v in claim["status"].items() if k not in ("reservedFor", "allocation", "devices")}
+    return {**claim, "status": kept}
+
+
 def _each(pod: PodInfo, claim_named: Callable[[ObjectKey], Object | None]) -> Iterator[Object]:
     made = {
         status.get("name"): status.get("resourceClaimName")
