@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from controllers.device_claims import consumers_of, results_of
 from kubeloop.apimachinery.meta import Object, ReadOnlyObject
 from kubeloop.apimachinery.times import parse_time
 from kubeloop.apimachinery.tolerations import NO_EXECUTE, Taint, Toleration, tolerates
@@ -19,14 +20,14 @@ def pool_of_slice(one: ReadOnlyObject) -> str:
 
 
 def pools_of_claim(claim: ReadOnlyObject) -> list[str]:
-    return sorted({_pool_of(result) for result in _results(claim)})
+    return sorted({_pool_of(result) for result in results_of(claim)})
 
 
 def consumer_uids(claim: ReadOnlyObject) -> list[str]:
     """Of the pods that it is reserved for."""
     return [
         consumer["uid"]
-        for consumer in (claim.get("status") or {}).get("reservedFor") or ()
+        for consumer in consumers_of(claim)
         if not consumer.get("apiGroup") and consumer.get("resource") == "pods"
     ]
 
@@ -46,7 +47,7 @@ def eviction_time(claims: Sequence[ReadOnlyObject], slices_of: SlicesOf) -> date
 
 
 def _moments(claim: ReadOnlyObject, slices_of: SlicesOf) -> Iterator[datetime]:
-    for result in _results(claim):
+    for result in results_of(claim):
         for taint in _taints_of(result, slices_of):
             seconds = _seconds_to_stay(result.get("tolerations") or (), taint)
             if seconds is not None and taint.get("timeAdded"):
@@ -79,9 +80,3 @@ def _taints_of(result: Mapping[str, Any], slices_of: SlicesOf) -> Sequence[Taint
 
 def _pool_of(result: Mapping[str, Any]) -> str:
     return f"{result.get('driver', '')}/{result.get('pool', '')}"
-
-
-def _results(claim: ReadOnlyObject) -> Sequence[Mapping[str, Any]]:
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    results: Sequence[Mapping[str, Any]] = (allocation.get("devices") or {}).get("results") or ()
-    return results

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from controllers.device_claims import allocation_of, consumers_of
 from controllers.resource_claims import model
 from kubeloop.apimachinery.errors import NotFound
 from kubeloop.apimachinery.meta import Object, ObjectKey, finalizers_of, is_being_deleted, namespace_of, uid_of
@@ -28,9 +29,9 @@ class ClaimReconciler:
         claim = self._claims.get(key)
         if claim is None:
             return DONE
-        remaining = [one for one in model.consumers(claim) if await self._is_valid(one, key.namespace)]
+        remaining = [one for one in consumers_of(claim) if await self._is_valid(one, key.namespace)]
         try:
-            if len(remaining) < len(model.consumers(claim)):
+            if len(remaining) < len(consumers_of(claim)):
                 await self._release(claim, remaining)
             elif is_being_deleted(claim) and not remaining and model.FINALIZER in finalizers_of(claim):
                 await self._let_go(await self._without_allocation(claim))
@@ -63,11 +64,11 @@ class ClaimReconciler:
             if model.FINALIZER in finalizers_of(claim):
                 status.pop("allocation", None)  # of the scheduler: whoever comes next is not bound to that node
         claim = await self._api.update(RESOURCE_CLAIMS, {**claim, "status": status}, subresource="status")
-        if not model.is_allocated(claim):
+        if allocation_of(claim) is None:
             await self._let_go(claim)
 
     async def _without_allocation(self, claim: Object) -> Object:
-        if not model.is_allocated(claim):
+        if allocation_of(claim) is None:
             return claim
         status = {name: value for name, value in claim["status"].items() if name != "allocation"}
         return await self._api.update(RESOURCE_CLAIMS, {**claim, "status": status}, subresource="status")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controllers.device_claims import allocation_of, consumers_of
 from controllers.pods import is_terminal, node_of
 from kubeloop.apimachinery.meta import (
     Object,
@@ -84,19 +85,10 @@ def why_not_for_pod(pod: ReadOnlyObject, claim: ReadOnlyObject) -> str:
     return f"ResourceClaim {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
 
 
-def consumers(claim: ReadOnlyObject) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = (claim.get("status") or {}).get("reservedFor") or ()
-    return found
-
-
-def is_allocated(claim: ReadOnlyObject) -> bool:
-    return (claim.get("status") or {}).get("allocation") is not None
-
-
 def wants_reservation(pod: ReadOnlyObject, claim: ReadOnlyObject) -> bool:
     """Whether a pod that came to its node without the scheduler still has to reserve the claim."""
-    is_reserved = any(consumer["uid"] == uid_of(pod) for consumer in consumers(claim))
-    return is_allocated(claim) and not is_reserved and len(consumers(claim)) < MOST_CONSUMERS
+    is_reserved = any(consumer["uid"] == uid_of(pod) for consumer in consumers_of(claim))
+    return allocation_of(claim) is not None and not is_reserved and len(consumers_of(claim)) < MOST_CONSUMERS
 
 
 def is_done(pod: ReadOnlyObject) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controllers.device_claims import consumers_of
 from controllers.pods import node_of
 from controllers.resource_claims import model
 from controllers.resource_claims.model import PodClaim
@@ -127,7 +128,7 @@ class PodReconciler:
         for claim in map(self._claims.get, (ObjectKey(namespace_of(pod), name) for name in model.claim_names(pod))):
             if claim is not None and model.wants_reservation(pod, claim):
                 consumer = {"resource": "pods", "name": name_of(pod), "uid": uid_of(pod)}
-                status = {**claim["status"], "reservedFor": [*model.consumers(claim), consumer]}
+                status = {**claim["status"], "reservedFor": [*consumers_of(claim), consumer]}
                 await self._api.update(RESOURCE_CLAIMS, {**claim, "status": status}, subresource="status")
 
     def _seen(self, delta: Delta) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from controllers.device_claims import results_of
 from controllers.scheduler.dynamic_resources.devices import DeviceId
-from controllers.scheduler.dynamic_resources.pod_claims import results_of
 from kubeloop.apimachinery.meta import ReadOnlyObject
 from kubeloop.apimachinery.quantity import Quantity, parse
 

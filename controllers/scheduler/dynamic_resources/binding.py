@@ -9,13 +9,8 @@ from collections.abc import Sequence
 
 import structlog
 
-from controllers.scheduler.dynamic_resources.pod_claims import (
-    FINALIZER,
-    allocation_of,
-    consumers_of,
-    results_of,
-    without_devices,
-)
+from controllers.device_claims import allocation_of, consumers_of, results_of
+from controllers.scheduler.dynamic_resources.pod_claims import FINALIZER, without_devices
 from controllers.scheduler.dynamic_resources.readiness import BindingFailed, is_ready
 from controllers.scheduler.interface import Handle, Lister
 from controllers.scheduler.pod_info import PodInfo

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
+from controllers.device_claims import consumers_of
 from controllers.scheduler.pod_info import PodInfo
 from kubeloop.apimachinery.meta import Object, ObjectKey, ReadOnlyObject, controller_of, is_being_deleted
 
@@ -18,22 +18,6 @@ class NotReady(Exception):
 def claims_of(pod: PodInfo, claim_named: Callable[[ObjectKey], Object | None]) -> list[Object]:
     """Raises NotReady."""
     return list(_each(pod, claim_named)) if pod.spec.get("resourceClaims") else []
-
-
-def allocation_of(claim: ReadOnlyObject) -> Mapping[str, Any] | None:
-    allocation: Mapping[str, Any] | None = (claim.get("status") or {}).get("allocation")
-    return allocation
-
-
-def results_of(claim: ReadOnlyObject) -> Sequence[Mapping[str, Any]]:
-    """The devices that are allocated to it."""
-    results: Sequence[Mapping[str, Any]] = ((allocation_of(claim) or {}).get("devices") or {}).get("results") or ()
-    return results
-
-
-def consumers_of(claim: ReadOnlyObject) -> Sequence[Mapping[str, Any]]:
-    consumers: Sequence[Mapping[str, Any]] = (claim.get("status") or {}).get("reservedFor") or ()
-    return consumers
 
 
 def is_reserved_for(claim: ReadOnlyObject, pod: PodInfo) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from controllers.scheduler.dynamic_resources.pod_claims import allocation_of, results_of
+from controllers.device_claims import allocation_of, results_of
 from kubeloop.apimachinery.field import go_quote
 from kubeloop.apimachinery.meta import ReadOnlyObject, name_of
 from kubeloop.apimachinery.times import parse_time

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
+from controllers.device_claims import allocation_of, consumers_of, results_of
 from controllers.scheduler.dynamic_resources.allocated import allocated_by
 from controllers.scheduler.dynamic_resources.allocator import (
     AllocationFailed,
@@ -22,14 +23,7 @@ from controllers.scheduler.dynamic_resources.allocator import (
 )
 from controllers.scheduler.dynamic_resources.binding import ClaimBinder
 from controllers.scheduler.dynamic_resources.devices import Slices
-from controllers.scheduler.dynamic_resources.pod_claims import (
-    NotReady,
-    allocation_of,
-    claims_of,
-    consumers_of,
-    is_reserved_for,
-    results_of,
-)
+from controllers.scheduler.dynamic_resources.pod_claims import NotReady, claims_of, is_reserved_for
 from controllers.scheduler.dynamic_resources.pools import Published
 from controllers.scheduler.dynamic_resources.readiness import BINDING_SECONDS, BindingFailed, is_ready
 from controllers.scheduler.dynamic_resources.requests import requests_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from controllers.scheduler.dynamic_resources.pod_claims import NotReady, allocation_of, claims_of
+from controllers.device_claims import allocation_of
+from controllers.scheduler.dynamic_resources.pod_claims import NotReady, claims_of
 from controllers.scheduler.events import (
     ADD,
     DEVICE_CLASS,

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from controllers.scheduler.dynamic_resources.pod_claims import allocation_of, consumers_of, without_devices
+from controllers.device_claims import allocation_of, consumers_of
+from controllers.scheduler.dynamic_resources.pod_claims import without_devices
 from controllers.scheduler.interface import Plugin
 from controllers.scheduler.node_info import NodeInfo
 from controllers.scheduler.pod_info import PodInfo

@@ -130,8 +130,7 @@ def _fewest(fit: NodeResourcesFit, pod: PodInfo, node: NodeInfo) -> Sequence[Pod
     fits: Callable[[Sequence[PodInfo]], bool] = lambda gone: _has_room(fit, pod, node, gone)  # noqa: E731
     alone = [other for other in removable if fits([other])]
     if alone:
-        by_weight = lambda one: (not one.is_being_deleted, one.priority, one.cpu, one.memory, one.name)  # noqa: E731
-        return [min(alone, key=by_weight)]
+        return [min(alone, key=lambda one: (not one.is_being_deleted, one.priority, one.cpu, one.memory, one.name))]
     biggest = sorted(removable, key=lambda one: (not one.is_being_deleted, -one.cpu, -one.memory, one.name))
     for count in range(2, MAX_REMOVED + 1):
         if len(biggest) >= count and fits(biggest[:count]):

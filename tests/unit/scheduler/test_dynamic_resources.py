@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from controllers.device_claims import allocation_of, consumers_of
 from controllers.scheduler.dynamic_resources.binding import ClaimBinder
-from controllers.scheduler.dynamic_resources.pod_claims import allocation_of, consumers_of
 from controllers.scheduler.dynamic_resources.readiness import BindingFailed
 from controllers.scheduler.dynamic_resources.tracking import Allocations
 from controllers.scheduler.interface import CycleState, Handle
